@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: MIT */
+/* bench/wheel - is our wheel faster than the timers people use today?
+ *
+ * Round after round, and in a round structure after structure: what disturbs the
+ * machine for a while disturbs all of them. Each measurement runs in a child of
+ * its own (measure.c says what is timed), on a workload drawn from a seed that is
+ * the same for all structures of a round. The medians over the rounds are printed,
+ * held against the targets, and written to build/bench/wheel.json.
+ */
+#include "wheel/results.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* The order in a round: ours between the peers, to see what they leave behind. */
+static const struct structure *const structures[] = {
+    &structure_libev,    &structure_tocsin,          &structure_libuv,
+    &structure_libevent, &structure_libevent_common,
+};
+enum { STRUCTURE_COUNT = sizeof structures / sizeof structures[0] };
+
+/* 10M timers take a heap a minute to expire, so they get one round; ask for more
+ * with --only pending=10000000 --rounds 5. */
+static const struct plan {
+    uint32_t pending;
+    enum dist dist;
+    unsigned rounds;
+    bool quick;
+} plans[] = {
+    {100000, DIST_UNIFORM, 5, true},     {100000, DIST_LOG, 5, false},
+    {100000, DIST_CONSTANT, 5, false},   {1000000, DIST_UNIFORM, 5, true},
+    {1000000, DIST_LOG, 5, false},       {1000000, DIST_CONSTANT, 5, false},
+    {10000000, DIST_UNIFORM, 1, false},  {10000000, DIST_LOG, 1, false},
+    {10000000, DIST_CONSTANT, 1, false},
+};
+enum { PLAN_COUNT = sizeof plans / sizeof plans[0], QUICK_ROUNDS = 3, ROUNDS = 5 };
+
+struct options {
+    bool quick;
+    unsigned rounds; /* 0: as planned */
+    uint64_t seed;
+    uint32_t only_pending;
+    const char *only_dist;
+    const char *only_structure;
+    const char *json_path;
+    const char *plot_path;
+};
+
+static void usage(FILE *out)
+{
+    fprintf(out, "usage: bench-wheel [options]\n"
+                 "  --quick             100k and 1M, uniform delays, three rounds\n"
+                 "  --rounds N          so many rounds for everything\n"
+                 "  --only KEY=VALUE    pending=1000000, dist=uniform|log|constant,\n"
+                 "                      structure=tocsin|libev|libuv|libevent|libevent-common,\n"
+                 "                      inbox=1 (yardsticks and inbox alone); may be repeated\n"
+                 "  --seed N            of the workloads; 1 unless given\n"
+                 "  --json PATH         build/bench/wheel.json unless given\n"
+                 "  --plot PATH         also draw an SVG picture\n");
+}
+
+static void bad_option(const char *what)
+{
+    fprintf(stderr, "bench-wheel: %s\n", what);
+    usage(stderr);
+    exit(2);
+}
+
+static void parse_only(struct options *options, const char *text)
+{
+    const char *value = strchr(text, '=');
+    if (value == NULL)
+        bad_option("--only wants KEY=VALUE");
+    value++;
+    if (strncmp(text, "pending=", 8) == 0)
+        options->only_pending = (uint32_t)strtoul(value, NULL, 10);
+    else if (strncmp(text, "dist=", 5) == 0)
+        options->only_dist = value;
+    else if (strncmp(text, "structure=", 10) == 0)
+        options->only_structure = value;
+    else if (strncmp(text, "inbox=", 6) == 0)
+        options->only_structure = "none";
+    else
+        bad_option("--only knows pending, dist, structure and inbox");
+}
+
+static struct options parse(int argc, char **argv)
+{
+    struct options options = {.seed = 1, .json_path = "build/bench/wheel.json"};
+    for (int i = 1; i < argc; i++) {
+        const char *name = argv[i];
+        if (strcmp(name, "--help") == 0) {
+            usage(stdout);
+            exit(0);
+        }
+        if (strcmp(name, "--quick") == 0) {
+            options.quick = true;
+            continue;
+        }
+        if (i + 1 == argc)
+            bad_option("unknown option, or its value is missing");
+        const char *value = argv[++i];
+        if (strcmp(name, "--rounds") == 0)
+            options.rounds = (unsigned)strtoul(value, NULL, 10);
+        else if (strcmp(name, "--seed") == 0)
+            options.seed = strtoull(value, NULL, 10);
+        else if (strcmp(name, "--json") == 0)
+            options.json_path = value;
+        else if (strcmp(name, "--plot") == 0)
+            options.plot_path = value;
+        else if (strcmp(name, "--only") == 0)
+            parse_only(&options, value);
+        else
+            bad_option("unknown option");
+    }
+    if (options.rounds > BENCH_ROUNDS_MAX)
+        bad_option("too many rounds");
+    return options;
+}
+
+static unsigned rounds_of(const struct options *options, unsigned planned)
+{
+    if (options->rounds > 0)
+        return options->rounds;
+    return options->quick && planned > QUICK_ROUNDS ? QUICK_ROUNDS : planned;
+}
+
+static bool plan_wanted(const struct options *options, const struct plan *plan, unsigned round)
+{
+    return round < rounds_of(options, plan->rounds) && (!options->quick || plan->quick) &&
+           (options->only_pending == 0 || options->only_pending == plan->pending) &&
+           (options->only_dist == NULL || strcmp(options->only_dist, dist_name(plan->dist)) == 0);
+}
+
+static bool structure_wanted(const struct options *options, const struct structure *structure,
+                             enum dist dist)
+{
+    if (structure == &structure_libevent_common && dist != DIST_CONSTANT)
+        return false;
+    return options->only_structure == NULL || strcmp(options->only_structure, structure->name) == 0;
+}
+
+static void run_plan(struct results *results, const struct options *options,
+                     const struct plan *plan, unsigned round)
+{
+    struct workload workload;
+    workload_init(&workload, plan->dist, plan->pending, options->seed * 1000 + round);
+    for (size_t i = 0; i < STRUCTURE_COUNT; i++) {
+        struct figures figures = {0};
+        if (!structure_wanted(options, structures[i], plan->dist))
+            continue;
+        bench_progress("round %u of %u: %u pending, %s, %s", round + 1,
+                       rounds_of(options, plan->rounds), plan->pending, dist_name(plan->dist),
+                       structures[i]->name);
+        measure_churn(structures[i], &workload, &figures);
+        measure_expiry(structures[i], &workload, &figures);
+        results_add(results, structures[i], &workload, &figures);
+    }
+    workload_release(&workload);
+}
+
+static void run_round(struct results *results, const struct options *options, unsigned round)
+{
+    enum { BUFFER_MIN_BYTES = 512 << 20 };
+    size_t buffer_bytes = results->machine.cache_bytes * 8;
+    struct yardsticks yardsticks;
+    struct inbox_figures inbox;
+    bench_progress("round %u: yardsticks", round + 1);
+    yardstick_measure(buffer_bytes > BUFFER_MIN_BYTES ? buffer_bytes : BUFFER_MIN_BYTES,
+                      &yardsticks);
+    results_add_yardsticks(results, &yardsticks);
+    bench_progress("round %u: inbox", round + 1);
+    inbox_measure(&inbox);
+    results_add_inbox(results, &inbox);
+    for (size_t i = 0; i < PLAN_COUNT; i++) {
+        if (plan_wanted(options, &plans[i], round))
+            run_plan(results, options, &plans[i], round);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    static struct results results;
+    struct options options = parse(argc, argv);
+    uint64_t from_ns = bench_now_ns();
+    results.seed = options.seed;
+    bench_machine_read(&results.machine);
+    for (size_t i = 0; i < STRUCTURE_COUNT; i++)
+        measure_check_clock(structures[i]);
+    for (unsigned round = 0; round < rounds_of(&options, ROUNDS); round++)
+        run_round(&results, &options, round);
+    bench_progress_end();
+
+    report_print(&results, stdout);
+    report_write(&results, options.json_path);
+    printf("Written to %s", options.json_path);
+    if (options.plot_path != NULL) {
+        plot_write(&results, options.plot_path);
+        printf(" and %s", options.plot_path);
+    }
+    printf(", in %.0f s.\n", (double)(bench_now_ns() - from_ns) / 1e9);
+    return 0;
+}

@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: MIT */
+/* What the wheel is held to. Ratios are of medians, so that they can be computed
+ * again from the rows.
+ *
+ * The known figures were measured on another machine, where a dependent random
+ * miss took KNOWN_MISS_NS; here they are scaled by the miss of the same run. A
+ * peer that does not come within 0.7 of its own known speed is driven badly, and a
+ * run against it proves nothing: the run is void.
+ */
+#include "results.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+static const double KNOWN_MISS_NS = 157.5; /* the middle of 145 - 170 */
+static const double FAIR_SPEED = 0.7;
+
+/* 1M pending, uniform. */
+static const struct {
+    const char *structure;
+    double pair_ns, steady_ns, expire_ns;
+} known_peers[] = {
+    {"libev", 236, 327, 487},
+    {"libuv", 652, 752, 2386},
+    {"libevent", 903, 1104, 3108},
+};
+
+/* The best of every known structure other than the prototypes, uniform: ratas and
+ * wahern/timeout in all places. */
+static const struct {
+    uint32_t pending;
+    double pair_ns, steady_ns, expire_ns;
+} known_best[] = {
+    {100000, 12, 17, 33},
+    {1000000, 64, 104, 197},
+    {10000000, 136, 247, 1948},
+};
+static const double KNOWN_BEST_BYTES = 40;
+
+enum { MILLION = 1000000, DUE_BYTES = 8, COOKIE_BYTES = 8, GENERATION_BYTES = 4 };
+
+struct list {
+    struct bench_target *targets;
+    size_t count;
+};
+
+static struct bench_target *add(struct list *list, const char *unit, double target, double value,
+                                const char *format, ...)
+{
+    if (list->count == TARGETS_MAX)
+        bench_die("more than %d targets", TARGETS_MAX);
+    struct bench_target *added = &list->targets[list->count++];
+    *added = (struct bench_target){.unit = unit, .target = target, .value = value};
+    va_list args;
+    va_start(args, format);
+    vsnprintf(added->name, sizeof added->name, format, args);
+    va_end(args);
+    return added;
+}
+
+static void note(struct bench_target *target, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    vsnprintf(target->note, sizeof target->note, format, args);
+    va_end(args);
+}
+
+/* At most a part of a peer, at 1M pending and uniform delays. */
+static void add_ratios(struct list *list, const struct results *results, const char *peer_name,
+                       double pair_part, double expire_part)
+{
+    const struct cell *ours = results_find(results, "tocsin", DIST_UNIFORM, MILLION);
+    const struct cell *peer = results_find(results, peer_name, DIST_UNIFORM, MILLION);
+    if (ours == NULL || peer == NULL)
+        return;
+    double our_pair = bench_median(&ours->pair), peer_pair = bench_median(&peer->pair);
+    double our_expire = bench_median(&ours->expire), peer_expire = bench_median(&peer->expire);
+    note(add(list, "x", 1 / pair_part, our_pair / peer_pair,
+             "cancel + arm, 1M uniform, part of %s (1/%.0f)", peer_name, pair_part),
+         "%.1f ns against %.1f ns: 1/%.1f", our_pair, peer_pair, peer_pair / our_pair);
+    note(add(list, "x", 1 / expire_part, our_expire / peer_expire,
+             "expiry, 1M uniform, part of %s (1/%.0f)", peer_name, expire_part),
+         "%.1f ns against %.1f ns: 1/%.1f", our_expire, peer_expire, peer_expire / our_expire);
+}
+
+static void add_absolutes(struct list *list, const struct results *results)
+{
+    const struct cell *ours = results_find(results, "tocsin", DIST_UNIFORM, MILLION);
+    double miss = results_miss_ns(results);
+    if (ours == NULL)
+        return;
+    double pair = bench_median(&ours->pair), bytes = bench_median(&ours->bytes);
+    if (miss > 0)
+        note(add(list, "x", 0.5, pair / miss, "cancel + arm, 1M uniform, part of a memory miss"),
+             "%.1f ns against %.1f ns, the cheaper of small (%.1f) and huge pages (%.1f)", pair,
+             miss, bench_median(&results->miss_small), bench_median(&results->miss_huge));
+    note(add(list, "bytes", 16, bytes - DUE_BYTES - COOKIE_BYTES - GENERATION_BYTES,
+             "links per pending timer, 1M"),
+         "all but due time (8), cookie (8) and generation (4); slots and slack included");
+    note(add(list, "bytes", 32, bytes, "memory per pending timer, 1M"),
+         "a caller that may want to cancel keeps a handle of %zu more",
+         ours->structure->handle_bytes);
+}
+
+static void add_log_expiry(struct list *list, const struct results *results, uint32_t pending)
+{
+    const struct cell *uniform = results_find(results, "tocsin", DIST_UNIFORM, pending);
+    const struct cell *log = results_find(results, "tocsin", DIST_LOG, pending);
+    if (uniform == NULL || log == NULL)
+        return;
+    double uniform_ns = bench_median(&uniform->expire), log_ns = bench_median(&log->expire);
+    note(add(list, "x", 2, log_ns / uniform_ns, "expiry, log-uniform over uniform, %u pending",
+             pending),
+         "%.1f ns against %.1f ns", log_ns, uniform_ns);
+}
+
+static void add_inbox(struct list *list, const struct results *results)
+{
+    if (results->burst_push.count == 0)
+        return;
+    double yardstick = bench_median(&results->contended_add);
+    struct bench_target *burst =
+        add(list, "ns", 60, bench_median(&results->burst_push), "inbox push, two producers");
+    burst->factor = 3;
+    burst->yardstick = yardstick;
+    note(burst, "with room for all; the yardstick is a contended fetch-add");
+    struct bench_target *drained = add(list, "ns", 60, bench_median(&results->drained_push),
+                                       "inbox push, two producers, drained all the while");
+    drained->factor = 3;
+    drained->yardstick = yardstick;
+    note(drained, "the producers' CPU time; %.2f pushes answered FULL for each taken",
+         bench_median(&results->drained_full));
+}
+
+static void add_known_best(struct list *list, const struct results *results)
+{
+    double scale = results_miss_ns(results) / KNOWN_MISS_NS;
+    for (size_t i = 0; i < sizeof known_best / sizeof known_best[0]; i++) {
+        uint32_t pending = known_best[i].pending;
+        const struct cell *ours = results_find(results, "tocsin", DIST_UNIFORM, pending);
+        if (ours == NULL)
+            continue;
+        const struct {
+            const char *name;
+            double value, known;
+        } figures[] = {
+            {"cancel + arm", bench_median(&ours->pair), known_best[i].pair_ns},
+            {"clock running", bench_median(&ours->steady), known_best[i].steady_ns},
+            {"expiry", bench_median(&ours->expire), known_best[i].expire_ns},
+        };
+        for (size_t j = 0; j < sizeof figures / sizeof figures[0]; j++) {
+            struct bench_target *added =
+                add(list, "ns", figures[j].known, figures[j].value,
+                    "%s, %u uniform, below the best known wheel", figures[j].name, pending);
+            added->factor = scale;
+            added->yardstick = figures[j].known;
+        }
+        if (pending == MILLION)
+            add(list, "bytes", KNOWN_BEST_BYTES, bench_median(&ours->bytes),
+                "memory per timer, 1M, below the best known wheel");
+    }
+}
+
+static bool add_peers(struct list *list, const struct results *results)
+{
+    double scale = results_miss_ns(results) / KNOWN_MISS_NS;
+    bool fair = true;
+    for (size_t i = 0; i < sizeof known_peers / sizeof known_peers[0] && scale > 0; i++) {
+        const char *name = known_peers[i].structure;
+        const struct cell *peer = results_find(results, name, DIST_UNIFORM, MILLION);
+        if (peer == NULL)
+            continue;
+        const struct {
+            const char *name;
+            double value, known;
+        } figures[] = {
+            {"cancel + arm", bench_median(&peer->pair), known_peers[i].pair_ns},
+            {"clock running", bench_median(&peer->steady), known_peers[i].steady_ns},
+            {"expiry", bench_median(&peer->expire), known_peers[i].expire_ns},
+        };
+        for (size_t j = 0; j < sizeof figures / sizeof figures[0]; j++) {
+            struct bench_target *added =
+                add(list, "x", 1 / FAIR_SPEED, figures[j].value / (figures[j].known * scale),
+                    "%s driven fairly: %s over its known figure", name, figures[j].name);
+            note(added, "%.0f ns here; known %.0f ns, scaled by the miss to %.0f ns",
+                 figures[j].value, figures[j].known, figures[j].known * scale);
+            fair = fair && bench_target_met(added);
+        }
+    }
+    return fair;
+}
+
+size_t targets_check(const struct results *results, struct bench_target targets[TARGETS_MAX],
+                     bool *ret_peers_fair)
+{
+    struct list list = {.targets = targets};
+    add_ratios(&list, results, "libev", 5, 6);
+    add_ratios(&list, results, "libuv", 15, 30);
+    add_absolutes(&list, results);
+    add_log_expiry(&list, results, MILLION / 10);
+    add_log_expiry(&list, results, MILLION);
+    add_log_expiry(&list, results, MILLION * 10);
+    add_inbox(&list, results);
+    add_known_best(&list, results);
+    *ret_peers_fair = add_peers(&list, results);
+    return list.count;
+}

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: MIT */
+#include "yardstick.h"
+
+#include "harness.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+enum {
+    LINE_BYTES = 64,
+    HUGE_PAGE_BYTES = 2 << 20,
+    READS = 2000000,
+    ADDS = 5000000,
+};
+
+/* One cache line, which names the next one of a walk over all of them. */
+struct line {
+    uint32_t next;
+    uint32_t unused[LINE_BYTES / sizeof(uint32_t) - 1];
+};
+
+/* One cycle through all lines in random order (Sattolo). */
+static uint32_t *draw_cycle(uint32_t count)
+{
+    uint32_t *order = bench_alloc(count, sizeof order[0]);
+    uint64_t random = 1;
+    for (uint32_t i = 0; i < count; i++)
+        order[i] = i;
+    for (uint32_t i = count - 1; i > 0; i--) {
+        uint32_t j = bench_random_below(&random, i);
+        uint32_t swap = order[i];
+        order[i] = order[j];
+        order[j] = swap;
+    }
+    return order;
+}
+
+static struct line *map_lines(const uint32_t *cycle, uint32_t count, int advice)
+{
+    size_t bytes = (size_t)count * sizeof(struct line);
+    char *raw = mmap(NULL, bytes + HUGE_PAGE_BYTES, PROT_READ | PROT_WRITE,
+                     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (raw == MAP_FAILED)
+        bench_die("no memory for the yardstick: %zu bytes", bytes);
+    raw += HUGE_PAGE_BYTES - (uintptr_t)raw % HUGE_PAGE_BYTES;
+    madvise(raw, bytes, advice);
+    struct line *lines = (struct line *)raw;
+    for (uint32_t i = 0; i < count; i++)
+        lines[i].next = cycle[i];
+    return lines;
+}
+
+/* Keeps the compiler from leaving a loop out whose result nobody wants. */
+static volatile uint64_t sink;
+
+static double walk(const struct line *lines)
+{
+    uint32_t at = 0;
+    for (uint32_t i = 0; i < READS / 8; i++)
+        at = lines[at].next;
+    uint64_t from_ns = bench_cpu_ns();
+    for (uint32_t i = 0; i < READS; i++)
+        at = lines[at].next;
+    double each = (double)(bench_cpu_ns() - from_ns) / READS;
+    sink = at;
+    return each;
+}
+
+static double read_at_random(const struct line *lines, uint32_t count)
+{
+    uint64_t random = 2, sum = 0;
+    uint64_t from_ns = bench_cpu_ns();
+    for (uint32_t i = 0; i < READS; i++)
+        sum += lines[bench_random_below(&random, count)].next;
+    double each = (double)(bench_cpu_ns() - from_ns) / READS;
+    sink = sum;
+    return each;
+}
+
+struct adder {
+    unsigned nth;
+    double each_ns;
+};
+
+static _Alignas(LINE_BYTES) atomic_uint ready;
+static _Alignas(LINE_BYTES) _Atomic uint64_t contended;
+
+static void *add(void *arg)
+{
+    struct adder *adder = arg;
+    bench_pin(adder->nth);
+    atomic_fetch_add(&ready, 1);
+    while (atomic_load(&ready) < 2)
+        continue;
+    uint64_t from_ns = bench_cpu_ns();
+    for (uint32_t i = 0; i < ADDS; i++)
+        atomic_fetch_add(&contended, 1);
+    adder->each_ns = (double)(bench_cpu_ns() - from_ns) / ADDS;
+    return NULL;
+}
+
+static double contended_add(void)
+{
+    pthread_t threads[2];
+    struct adder adders[2] = {{.nth = 0}, {.nth = 1}};
+    for (int i = 0; i < 2; i++) {
+        if (pthread_create(&threads[i], NULL, add, &adders[i]) != 0)
+            bench_die("cannot start a thread");
+    }
+    for (int i = 0; i < 2; i++)
+        pthread_join(threads[i], NULL);
+    return (adders[0].each_ns + adders[1].each_ns) / 2;
+}
+
+static void child(const void *arg, void *result)
+{
+    struct yardsticks *yardsticks = result;
+    uint32_t count = (uint32_t)(*(const size_t *)arg / sizeof(struct line));
+    uint32_t *cycle = draw_cycle(count);
+    struct line *small = map_lines(cycle, count, MADV_NOHUGEPAGE);
+    struct line *huge = map_lines(cycle, count, MADV_HUGEPAGE);
+    yardsticks->miss_small_ns = walk(small);
+    yardsticks->miss_huge_ns = walk(huge);
+    yardsticks->independent_ns = read_at_random(huge, count);
+    yardsticks->contended_add_ns = contended_add();
+}
+
+void yardstick_measure(size_t buffer_bytes, struct yardsticks *ret_yardsticks)
+{
+    bench_in_child(child, &buffer_bytes, ret_yardsticks, sizeof *ret_yardsticks);
+}

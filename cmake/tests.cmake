@@ -1,0 +1,36 @@
+# Unit tests: every test/unit/NAME_test.c is a binary and a CTest entry of its own.
+# What several tests (and fuzz targets) share goes into test/support.
+enable_testing()
+find_package(PkgConfig REQUIRED)
+pkg_check_modules(CMOCKA REQUIRED IMPORTED_TARGET cmocka)
+
+file(GLOB support_sources CONFIGURE_DEPENDS test/support/*.c)
+add_library(test_runner STATIC test/runner.c ${support_sources})
+target_include_directories(test_runner PUBLIC test)
+target_link_libraries(test_runner PUBLIC tocsin_program PkgConfig::CMOCKA)
+
+file(GLOB test_sources CONFIGURE_DEPENDS test/unit/*_test.c)
+foreach(source IN LISTS test_sources)
+    cmake_path(GET source STEM name)
+    add_executable(${name} ${source})
+    target_link_libraries(${name} PRIVATE test_runner)
+    set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/test)
+    add_test(NAME ${name} COMMAND ${name})
+    set_tests_properties(${name} PROPERTIES TIMEOUT ${TOCSIN_TEST_SECONDS})
+endforeach()
+
+# The runner is tested on a binary whose tests fail, crash and pass on purpose.
+add_executable(runner_fixture test/fixture/runner_fixture.c)
+target_link_libraries(runner_fixture PRIVATE test_runner)
+set_target_properties(runner_fixture PROPERTIES
+                      RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/test)
+add_dependencies(runner_test runner_fixture)
+target_compile_definitions(runner_test PRIVATE RUNNER_FIXTURE="$<TARGET_FILE:runner_fixture>")
+
+# Never built here, but clang-tidy finds how they are compiled (cmake/fuzz.cmake builds them).
+file(GLOB fuzz_sources CONFIGURE_DEPENDS test/fuzz/*_fuzz.c)
+if(fuzz_sources)
+    add_library(fuzz_sources OBJECT EXCLUDE_FROM_ALL ${fuzz_sources})
+    target_include_directories(fuzz_sources PRIVATE test)
+    target_link_libraries(fuzz_sources PRIVATE tocsin_program)
+endif()

@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: MIT */
+/* wheel.h - which timers are due, and when to look next.
+ *
+ * A hierarchical timing wheel with no clock, file or thread of its own: time
+ * comes in as an argument, so a test can live through a leap year in a
+ * millisecond, and any loop can drive it.
+ *
+ * Time      64 bits of whatever unit the caller counts in; the presets take it
+ *           as milliseconds. With a clock that is finer than the unit, round now
+ *           down and due up, so that nothing is early. Time never runs backwards
+ *           here: a smaller now counts as the last one.
+ * Promise   a timer comes out once per arming, at the first call whose now is at
+ *           or past its due time rounded up to the base tick; never before it is
+ *           due. No delay is too long.
+ * Order     by due tick; unspecified inside one tick. What is armed already due
+ *           comes out at the next call, not in the running one.
+ * Cost      arm, rearm and cancel O(1); taking due timers O(1) each, amortised;
+ *           passing over time in which nothing is due costs by the number of
+ *           levels, not by the time.
+ * Memory    28 bytes a timer, in steps that double up to 2 MiB, over some 400 KiB
+ *           that an empty wheel has set aside. Taken as the number of pending
+ *           timers rises and kept for the next ones; tocsin_wheel_trim gives it
+ *           back. Only create and arm ask for memory; a refusal is a status and
+ *           leaves the wheel as it was.
+ * Threads   one at a time per wheel, no locks inside. Other threads arm and
+ *           cancel through an inbox (inbox.h).
+ */
+#ifndef TOCSIN_WHEEL_H
+#define TOCSIN_WHEEL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <tocsin/memory.h>
+#include <tocsin/status.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct tocsin_wheel;
+
+/* A handle on one arming. Zero is never a timer. A handle whose timer has fired
+ * or was cancelled is stale: every call takes it and answers STALE, whatever has
+ * been armed since. */
+struct tocsin_timer {
+    uint64_t id;
+};
+
+struct tocsin_due {
+    struct tocsin_timer timer;
+    uint64_t due;    /* as armed, not rounded */
+    uint64_t cookie; /* the caller's own, never looked at */
+};
+
+static inline uint64_t tocsin_cookie(const void *pointer)
+{
+    return (uint64_t)(uintptr_t)pointer;
+}
+
+static inline void *tocsin_cookie_pointer(uint64_t cookie)
+{
+    return (void *)(uintptr_t)cookie;
+}
+
+/* Geometry is data: levels from the finest up. Valid when every tick is a
+ * multiple of the tick below and at most that level's range (tick * slots).
+ * What lies beyond the last level is kept on further levels that the wheel adds
+ * by itself (256 slots each) and counts as overflow. */
+struct tocsin_wheel_level {
+    uint64_t tick;
+    uint32_t slots;
+};
+
+enum { TOCSIN_WHEEL_LEVELS_MAX = 16, TOCSIN_WHEEL_SLOTS_MAX = 65536 };
+
+/* "fine" (1 ms, powers of two, all 64 bits), "default", "game", "order"; in
+ * milliseconds. NULL when there is no such preset. */
+const struct tocsin_wheel_level *tocsin_wheel_preset(const char *name, size_t *ret_count);
+/* The names there are, from 0 up; NULL past the last. */
+const char *tocsin_wheel_preset_name(size_t number);
+
+/* INVALID, and why, when these levels make no wheel. ret_why may be NULL. */
+enum tocsin_status tocsin_wheel_valid(const struct tocsin_wheel_level *levels, size_t count,
+                                      struct tocsin_why *ret_why);
+
+/* All zero is a good configuration: "fine", starting at 0, 16 Mi timers. */
+struct tocsin_wheel_config {
+    const struct tocsin_wheel_level *levels; /* copied; NULL: "fine" */
+    size_t level_count;
+    uint64_t now;
+    uint32_t max_timers;                /* 0: TOCSIN_WHEEL_TIMERS_DEFAULT */
+    const struct tocsin_memory *memory; /* not copied; NULL: the system's */
+};
+
+#define TOCSIN_WHEEL_TIMERS_DEFAULT 16777216u
+#define TOCSIN_WHEEL_TIMERS_MAX 100000000u
+
+/* INVALID (ret_why says what is), NO_MEMORY. config and ret_why may be NULL. */
+enum tocsin_status tocsin_wheel_create(const struct tocsin_wheel_config *config,
+                                       struct tocsin_wheel **ret_wheel, struct tocsin_why *ret_why);
+/* Not from a callback, and after the inboxes of this wheel. NULL is fine. */
+void tocsin_wheel_destroy(struct tocsin_wheel *wheel);
+
+/* FULL at max_timers, NO_MEMORY. ret_timer may be NULL. */
+enum tocsin_status tocsin_wheel_arm(struct tocsin_wheel *wheel, uint64_t due, uint64_t cookie,
+                                    struct tocsin_timer *ret_timer);
+/* Due at now + delay, and at the end of time where that would pass it. */
+enum tocsin_status tocsin_wheel_arm_after(struct tocsin_wheel *wheel, uint64_t delay,
+                                          uint64_t cookie, struct tocsin_timer *ret_timer);
+/* Another due time, same handle, same cookie. STALE; never FULL or NO_MEMORY. */
+enum tocsin_status tocsin_wheel_rearm(struct tocsin_wheel *wheel, struct tocsin_timer timer,
+                                      uint64_t due);
+/* OK: it will not come out. STALE: there is nothing to cancel. ret_cookie may be
+ * NULL. */
+enum tocsin_status tocsin_wheel_cancel(struct tocsin_wheel *wheel, struct tocsin_timer timer,
+                                       uint64_t *ret_cookie);
+enum tocsin_status tocsin_wheel_get(const struct tocsin_wheel *wheel, struct tocsin_timer timer,
+                                    struct tocsin_due *ret_due);
+
+/* Take out what is due at now, at most max_work steps of work (0: no limit): a
+ * timer taken, moved down a level, or an occupied slot come to is a step each.
+ * OK: all that was due is out. MORE: call again, with the same or a later now.
+ * BUSY: called from a callback of this wheel.
+ *
+ * advance calls fn for each timer after taking it out, so fn may arm and cancel
+ * freely; a timer it cancels does not come out any more. */
+enum tocsin_status tocsin_wheel_advance(struct tocsin_wheel *wheel, uint64_t now, size_t max_work,
+                                        void (*fn)(void *arg, const struct tocsin_due *due),
+                                        void *arg);
+/* take writes up to room of them to ret_due; MORE also when the room was short. */
+enum tocsin_status tocsin_wheel_take(struct tocsin_wheel *wheel, uint64_t now, size_t max_work,
+                                     struct tocsin_due *ret_due, size_t room, size_t *ret_count);
+
+/* When to call advance or take next, for a loop to sleep until: never after the
+ * earliest due time (rounded up to the base tick), at times before it, when
+ * timers must move down a level. It can be as far away as UINT64_MAX: compare
+ * before you multiply. False, and ret_at untouched: nothing pending. */
+bool tocsin_wheel_wake(const struct tocsin_wheel *wheel, uint64_t *ret_at);
+/* The earliest due time itself, as armed. Costs a look at every timer of one slot
+ * in the worst case. False: nothing pending. */
+bool tocsin_wheel_next_due(const struct tocsin_wheel *wheel, uint64_t *ret_due);
+
+size_t tocsin_wheel_count(const struct tocsin_wheel *wheel);
+uint64_t tocsin_wheel_now(const struct tocsin_wheel *wheel);
+
+struct tocsin_wheel_stats {
+    uint64_t tick; /* the base tick, in the caller's unit */
+    size_t pending;
+    size_t overflow; /* of these, beyond the last level that was asked for */
+    size_t late;     /* of these, armed already due and not yet taken */
+    size_t max_timers;
+    size_t levels;  /* with those added for overflow */
+    size_t bytes;   /* committed, all told */
+    uint64_t fired; /* since create */
+    uint64_t moved; /* steps down a level, since create */
+    uint64_t worn;  /* nodes set aside after 2^32 - 1 armings */
+};
+
+struct tocsin_wheel_level_stats {
+    uint64_t tick;
+    uint32_t slots;
+    uint32_t occupied; /* slots with at least one timer */
+    uint32_t current;  /* the slot that now is in */
+    size_t pending;
+    bool overflow;
+};
+
+void tocsin_wheel_describe(const struct tocsin_wheel *wheel, struct tocsin_wheel_stats *ret_stats);
+/* False when there is no such level. */
+bool tocsin_wheel_describe_level(const struct tocsin_wheel *wheel, size_t level,
+                                 struct tocsin_wheel_level_stats *ret_stats);
+/* How many timers a slot of a level holds: for pictures, costs by that number. */
+size_t tocsin_wheel_slot_count(const struct tocsin_wheel *wheel, size_t level, uint32_t slot);
+
+/* Every pending timer once, in no order, until fn answers false. fn may cancel and
+ * rearm; what it arms may or may not be visited. */
+void tocsin_wheel_walk(struct tocsin_wheel *wheel,
+                       bool (*fn)(void *arg, const struct tocsin_due *due), void *arg);
+
+/* Give memory back: all of it when nothing is pending, else what lies behind the
+ * last pending timer. Takes a walk over everything; for quiet times. */
+void tocsin_wheel_trim(struct tocsin_wheel *wheel);
+
+/* Recount everything the slow way. CORRUPT, and ret_why says what is wrong. */
+enum tocsin_status tocsin_wheel_check(const struct tocsin_wheel *wheel, struct tocsin_why *ret_why);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: MIT */
+/* The binary: finds the subcommand and hands over. */
+
+#include <errno.h>
+#include <locale.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "cli/command.h"
+#include "cli/demo.h"
+#include "cli/version.h"
+
+static const struct command commands[] = {
+    {"demo", "watch a timing wheel at work, live in the terminal", demo_run, demo_help},
+};
+
+enum { COMMAND_COUNT = sizeof commands / sizeof commands[0] };
+
+static void print_help(FILE *out)
+{
+    (void)fputs("tocsin - timers that come when they are due, and never before\n"
+                "\n"
+                "usage: tocsin COMMAND [OPTION...]\n"
+                "       tocsin help COMMAND\n"
+                "       tocsin --help | --version\n"
+                "\n"
+                "commands:\n",
+                out);
+    for (size_t i = 0; i < COMMAND_COUNT; i++)
+        (void)fprintf(out, "  %-10s %s\n", commands[i].name, commands[i].text);
+    (void)fputs("\nexit codes: 0 done, 1 refused or failed, 2 usage\n", out);
+}
+
+static int refuse(const char *what, const char *word)
+{
+    (void)fprintf(stderr, "tocsin: %s '%s'; the commands are:", what, word);
+    for (size_t i = 0; i < COMMAND_COUNT; i++)
+        (void)fprintf(stderr, "%s %s", i == 0 ? "" : ",", commands[i].name);
+    (void)fputs(" (see tocsin --help)\n", stderr);
+    return EXIT_USAGE;
+}
+
+static int unexpected(const char *word)
+{
+    (void)fprintf(stderr, "tocsin: unexpected '%s' (see tocsin --help)\n", word);
+    return EXIT_USAGE;
+}
+
+static const struct command *find(const char *name)
+{
+    for (size_t i = 0; i < COMMAND_COUNT; i++) {
+        if (strcmp(name, commands[i].name) == 0)
+            return &commands[i];
+    }
+    return NULL;
+}
+
+static int help(int argc, char **argv)
+{
+    if (argc == 0) {
+        print_help(stdout);
+        return EXIT_DONE;
+    }
+    const struct command *command = find(argv[0]);
+    if (command == NULL)
+        return refuse("no help on", argv[0]);
+    if (argc > 1)
+        return unexpected(argv[1]);
+    command->help(stdout);
+    return EXIT_DONE;
+}
+
+static int dispatch(int argc, char **argv)
+{
+    if (argc == 0) {
+        print_help(stderr);
+        return EXIT_USAGE;
+    }
+    const char *word = argv[0];
+    bool version = strcmp(word, "--version") == 0;
+    bool top_help = strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0;
+    if ((version || top_help) && argc > 1)
+        return unexpected(argv[1]);
+    if (version) {
+        (void)puts("tocsin " TOCSIN_VERSION);
+        return EXIT_DONE;
+    }
+    if (top_help)
+        return help(0, NULL);
+    if (strcmp(word, "help") == 0)
+        return help(argc - 1, argv + 1);
+    if (word[0] == '-')
+        return refuse("unknown option", word);
+    const struct command *command = find(word);
+    if (command == NULL)
+        return refuse("unknown command", word);
+    return command->run(argc - 1, argv + 1);
+}
+
+int main(int argc, char **argv)
+{
+    setlocale(LC_CTYPE, "");
+    int code = dispatch(argc > 0 ? argc - 1 : 0, argv + 1);
+
+    /* What could not be written was not said: a full disk is no success. */
+    if (fflush(stdout) != 0 || ferror(stdout)) {
+        (void)fprintf(stderr, "tocsin: cannot write the output: %s\n", strerror(errno));
+        return code == EXIT_DONE ? EXIT_REFUSED : code;
+    }
+    return code;
+}

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: MIT */
+/* Questions that change nothing: when next, how many, where. */
+#include "wheel/core.h"
+
+bool tocsin_wheel_wake(const struct tocsin_wheel *wheel, uint64_t *ret_at)
+{
+    if (wheel_pending(wheel) == 0)
+        return false;
+    uint64_t tick;
+    bool due = wheel->to_cascade != 0 || wheel->level_pending[wheel->late] > 0 ||
+               wheel->level_pending[wheel->ready] > 0 ||
+               !bag_is_empty(wheel, level_current_bag(&wheel->levels[0])) ||
+               !wheel_next_tick(wheel, &tick);
+    uint64_t at = due ? wheel->now : time_of_tick(wheel, tick);
+    *ret_at = at > wheel->now ? at : wheel->now;
+    return true;
+}
+
+/* The earliest due time in a bag, or best if that is earlier. */
+static uint64_t bag_earliest(const struct tocsin_wheel *wheel, uint32_t bag, uint64_t best)
+{
+    uint32_t last = wheel->bags[bag];
+    while (last != BAG_EMPTY) {
+        const uint32_t *words = &wheel->arena[last / CHUNK_WORDS * (size_t)CHUNK_WORDS];
+        for (uint32_t i = CHUNK_HEAD; i <= last % CHUNK_WORDS; i++) {
+            uint64_t due = wheel->nodes[words[i]].due;
+            best = due < best ? due : best;
+        }
+        last = words[0] * CHUNK_WORDS + BAG_EMPTY;
+    }
+    return best;
+}
+
+/* The first occupied slot of a level, counted from now on. */
+static uint32_t level_first_occupied(const struct level *level, uint64_t *ret_tick)
+{
+    uint32_t place = level_place(level, level->current);
+    uint32_t next = occupancy_next(&level->occupied, place);
+    uint64_t ahead = next - place;
+    if (next == level->slots) {
+        next = occupancy_next(&level->occupied, 0);
+        ahead = level->slots - place + next;
+    }
+    *ret_tick = (level->current + ahead) * level->ticks;
+    return level->first + next;
+}
+
+bool tocsin_wheel_next_due(const struct tocsin_wheel *wheel, uint64_t *ret_due)
+{
+    if (wheel_pending(wheel) == 0)
+        return false;
+    uint64_t best = bag_earliest(wheel, wheel->levels[wheel->late].first, UINT64_MAX);
+    best = bag_earliest(wheel, wheel->levels[wheel->ready].first, best);
+    for (uint32_t i = 0; i < wheel->level_count; i++) {
+        if (wheel->level_pending[i] == 0)
+            continue;
+        uint64_t tick;
+        uint32_t bag = level_first_occupied(&wheel->levels[i], &tick);
+        if (tick <= tick_of_due(wheel, best))
+            best = bag_earliest(wheel, bag, best);
+    }
+    *ret_due = best;
+    return true;
+}
+
+size_t tocsin_wheel_count(const struct tocsin_wheel *wheel)
+{
+    return wheel_pending(wheel);
+}
+
+uint64_t tocsin_wheel_now(const struct tocsin_wheel *wheel)
+{
+    return wheel->now;
+}
+
+void tocsin_wheel_describe(const struct tocsin_wheel *wheel, struct tocsin_wheel_stats *ret_stats)
+{
+    *ret_stats = (struct tocsin_wheel_stats){
+        .tick = wheel->base,
+        .pending = wheel_pending(wheel),
+        .late = wheel->level_pending[wheel->late] + wheel->level_pending[wheel->ready],
+        .max_timers = wheel->max_timers,
+        .levels = wheel->level_count,
+        .bytes = wheel->body.committed_bytes + wheel->node_region.committed_bytes +
+                 wheel->arena_region.committed_bytes,
+        .fired = wheel->fired,
+        .moved = wheel->moved,
+        .worn = wheel->worn,
+    };
+    for (uint32_t i = wheel->asked_levels; i < wheel->level_count; i++)
+        ret_stats->overflow += wheel->level_pending[i];
+}
+
+bool tocsin_wheel_describe_level(const struct tocsin_wheel *wheel, size_t level,
+                                 struct tocsin_wheel_level_stats *ret_stats)
+{
+    if (level >= wheel->level_count)
+        return false;
+    const struct level *from = &wheel->levels[level];
+    uint32_t occupied = 0;
+    for (uint32_t i = 0; i < occupancy_words(from->slots); i++)
+        occupied += (uint32_t)__builtin_popcountll(from->occupied.words[i]);
+    *ret_stats = (struct tocsin_wheel_level_stats){
+        .tick = time_of_tick(wheel, from->ticks),
+        .slots = from->slots,
+        .occupied = occupied,
+        .current = level_place(from, from->current),
+        .pending = wheel->level_pending[level],
+        .overflow = level >= wheel->asked_levels,
+    };
+    return true;
+}
+
+size_t tocsin_wheel_slot_count(const struct tocsin_wheel *wheel, size_t level, uint32_t slot)
+{
+    if (level >= wheel->level_count || slot >= wheel->levels[level].slots)
+        return 0;
+    size_t count = 0;
+    uint32_t last = wheel->bags[wheel->levels[level].first + slot];
+    while (last != BAG_EMPTY) {
+        count += last % CHUNK_WORDS - CHUNK_HEAD + 1;
+        last = wheel->arena[last / CHUNK_WORDS * (size_t)CHUNK_WORDS] * CHUNK_WORDS + BAG_EMPTY;
+    }
+    return count;
+}
+
+void tocsin_wheel_walk(struct tocsin_wheel *wheel,
+                       bool (*fn)(void *arg, const struct tocsin_due *due), void *arg)
+{
+    for (uint32_t i = 0; i < wheel->used_nodes; i++) {
+        const struct node *node = &wheel->nodes[i];
+        if (node->where < CHUNK_WORDS)
+            continue;
+        struct tocsin_due due = {node_handle(wheel, i), node->due, node->cookie};
+        if (!fn(arg, &due))
+            return;
+    }
+}
