@@ -8,6 +8,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/utsname.h>
@@ -50,6 +51,20 @@ void *bench_alloc(size_t count, size_t size)
     if (memory == NULL)
         bench_die("no memory for %zu times %zu bytes", count, size);
     return memory;
+}
+
+void *bench_map(size_t count, size_t size)
+{
+    void *memory =
+        mmap(NULL, count * size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED)
+        bench_die("no memory for %zu times %zu bytes", count, size);
+    return memory;
+}
+
+void bench_unmap(void *memory, size_t count, size_t size)
+{
+    munmap(memory, count * size);
 }
 
 void bench_progress(const char *format, ...)

@@ -27,6 +27,10 @@ uint64_t bench_cpu_ns(void);
 /* Says what went wrong, and exits with 1. */
 _Noreturn void bench_die(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void *bench_alloc(size_t count, size_t size);
+/* Straight from the system and back to it, so that what is freed here is not the
+ * memory a child is then given, already resident. */
+void *bench_map(size_t count, size_t size);
+void bench_unmap(void *memory, size_t count, size_t size);
 
 /* One line on stderr that overwrites itself on a terminal; the second wipes it. */
 void bench_progress(const char *format, ...) __attribute__((format(printf, 1, 2)));

@@ -178,8 +178,7 @@ static void draw_operation(const struct panel *panel, const struct results *resu
 /* Memory is the same at every size but for rounding: the largest one measured. */
 static void draw_bytes(const struct panel *panel, const struct results *results)
 {
-    const double row
-    = 44, scale = (PANEL_WIDTH - LEFT - 110) / 160.0;
+    const double each = 50, scale = (PANEL_WIDTH - LEFT - 110) / 160.0;
     text(panel->out, panel->left - 34, panel->top - 14, "panel", "start",
          "Memory per pending timer, in bytes");
     for (size_t i = 0; i < SERIES_COUNT; i++) {
@@ -189,7 +188,7 @@ static void draw_bytes(const struct panel *panel, const struct results *results)
         if (cell == NULL)
             continue;
         char words[64];
-        double bytes = bench_median(&cell->bytes), y = panel->top + 14 + (double)i * row;
+        double bytes = bench_median(&cell->bytes), y = panel->top + 14 + (double)i * each;
         size_t handle = cell->structure->handle_bytes;
         text(panel->out, panel->left + 16, y + 17, "group", "end", series[i].name);
         bar(panel->out, panel->left + 24, y, bytes * scale, 25, series[i].colour);
@@ -210,9 +209,8 @@ void plot_write(const struct results *results, const char *path)
         bench_die("cannot write %s: %s", path, strerror(errno));
     draw_frame(out, results);
     for (enum operation i = PAIR; i < OPERATION_COUNT; i++) {
-        int column = i % 2, row
-        = i / 2;
-        struct panel panel = { out, LEFT + 10 + column * ACROSS, TOP + row * DOWN };
+        unsigned column = i % 2, line_of_panels = i / 2;
+        struct panel panel = {out, LEFT + 10 + column * ACROSS, TOP + line_of_panels * DOWN};
         draw_operation(&panel, results, i);
     }
     struct panel panel = {out, LEFT + 10 + ACROSS, TOP + DOWN};

@@ -20,7 +20,6 @@
 #include "harness.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 enum {
     TOUCHED_EACH_MS = 6000,
@@ -86,18 +85,18 @@ void workload_init(struct workload *workload, enum dist dist, uint32_t pending, 
     if (made.churn_count < made.pairs * 2)
         made.churn_count = made.pairs * 2;
 
-    made.fresh = bench_alloc(pending, sizeof made.fresh[0]);
-    made.aged = bench_alloc(pending, sizeof made.aged[0]);
+    made.fresh = bench_map(pending, sizeof made.fresh[0]);
+    made.aged = bench_map(pending, sizeof made.aged[0]);
     for (uint32_t i = 0; i < pending; i++) {
         made.fresh[i] = (struct step){i, draw_delay(dist, &random)};
         made.aged[i] = (struct step){i, draw_aged(dist, &random)};
     }
-    made.churn = bench_alloc(made.churn_count, sizeof made.churn[0]);
+    made.churn = bench_map(made.churn_count, sizeof made.churn[0]);
     for (size_t i = 0; i < made.churn_count; i++) {
         uint32_t index = bench_random_below(&random, pending);
         made.churn[i] = (struct step){index, draw_delay(dist, &random)};
     }
-    made.again = bench_alloc(AGAIN_COUNT, sizeof made.again[0]);
+    made.again = bench_map(AGAIN_COUNT, sizeof made.again[0]);
     for (size_t i = 0; i < AGAIN_COUNT; i++)
         made.again[i] = draw_delay(dist, &random);
     *workload = made;
@@ -105,10 +104,10 @@ void workload_init(struct workload *workload, enum dist dist, uint32_t pending, 
 
 void workload_release(struct workload *workload)
 {
-    free(workload->fresh);
-    free(workload->aged);
-    free(workload->churn);
-    free(workload->again);
+    bench_unmap(workload->fresh, workload->pending, sizeof workload->fresh[0]);
+    bench_unmap(workload->aged, workload->pending, sizeof workload->aged[0]);
+    bench_unmap(workload->churn, workload->churn_count, sizeof workload->churn[0]);
+    bench_unmap(workload->again, AGAIN_COUNT, sizeof workload->again[0]);
     *workload = (struct workload){0};
 }
 

@@ -17,11 +17,11 @@
  * Cost      arm, rearm and cancel O(1); taking due timers O(1) each, amortised;
  *           passing over time in which nothing is due costs by the number of
  *           levels, not by the time.
- * Memory    28 bytes a timer, in steps that double up to 2 MiB, over some 400 KiB
- *           that an empty wheel has set aside. Taken as the number of pending
- *           timers rises and kept for the next ones; tocsin_wheel_trim gives it
- *           back. Only create and arm ask for memory; a refusal is a status and
- *           leaves the wheel as it was.
+ * Memory    28 bytes a timer, in steps that double up to 2 MiB. An empty wheel has
+ *           640 KiB set aside ("fine"), of which it touches little. Taken as the
+ *           number of pending timers rises and kept for the next ones;
+ *           tocsin_wheel_trim gives it back. Only create and arm ask for memory; a
+ *           refusal is a status and leaves the wheel as it was.
  * Threads   one at a time per wheel, no locks inside. Other threads arm and
  *           cancel through an inbox (inbox.h).
  */
@@ -171,7 +171,7 @@ void tocsin_wheel_describe(const struct tocsin_wheel *wheel, struct tocsin_wheel
 /* False when there is no such level. */
 bool tocsin_wheel_describe_level(const struct tocsin_wheel *wheel, size_t level,
                                  struct tocsin_wheel_level_stats *ret_stats);
-/* How many timers a slot of a level holds: for pictures, costs by that number. */
+/* How many timers a slot of a level holds: for pictures. */
 size_t tocsin_wheel_slot_count(const struct tocsin_wheel *wheel, size_t level, uint32_t slot);
 
 /* Every pending timer once, in no order, until fn answers false. fn may cancel and

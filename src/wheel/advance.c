@@ -108,7 +108,7 @@ bool wheel_next_tick(const struct tocsin_wheel *wheel, uint64_t *ret_tick)
     bool found = false;
     for (uint32_t i = 0; i < wheel->level_count; i++) {
         uint64_t tick;
-        if (wheel->level_pending[i] == 0 || !level_next_tick(&wheel->levels[i], &tick))
+        if (wheel->levels[i].in_use == 0 || !level_next_tick(&wheel->levels[i], &tick))
             continue;
         if (!found || tick < *ret_tick)
             *ret_tick = tick;
@@ -120,7 +120,7 @@ bool wheel_next_tick(const struct tocsin_wheel *wheel, uint64_t *ret_tick)
 /* The bag from which to take: what came late goes first. False: neither has any. */
 static bool place_due(const struct tocsin_wheel *wheel, struct place *ret_place)
 {
-    *ret_place = place_current(wheel, wheel->level_pending[wheel->ready] > 0 ? wheel->ready : 0);
+    *ret_place = place_current(wheel, wheel->levels[wheel->ready].in_use > 0 ? wheel->ready : 0);
     return !bag_is_empty(wheel, ret_place->bag);
 }
 
@@ -184,7 +184,7 @@ static enum tocsin_status call_begin(struct tocsin_wheel *wheel, uint64_t now, s
     *ret_call = (struct call){
         .target = tick_of_now(wheel, wheel->now),
         .left = left,
-        .late_left = wheel->level_pending[wheel->late] > 0,
+        .late_left = wheel->levels[wheel->late].in_use > 0,
     };
     return TOCSIN_OK;
 }
@@ -202,6 +202,7 @@ static struct tocsin_due node_finish(struct tocsin_wheel *wheel, uint32_t index)
     assert(node->due <= wheel->now); /* never early */
     struct tocsin_due due = {node_handle(wheel, index), node->due, node->cookie};
     node_free(wheel, index);
+    wheel->pending--;
     wheel->fired++;
     return due;
 }

@@ -78,6 +78,7 @@ static bool check_bag(struct recount *recount, struct place place)
     const struct tocsin_wheel *wheel = recount->wheel;
     const struct level *level = &wheel->levels[place.level];
     uint32_t last = wheel->bags[place.bag];
+    size_t chunks = recount->chunks;
     if (occupancy_has(&level->occupied, place.bag - level->first) != (last != BAG_EMPTY))
         return wrong(recount, "bag %" PRIu32 " and its bit disagree", place.bag);
     while (last != BAG_EMPTY) {
@@ -86,6 +87,9 @@ static bool check_bag(struct recount *recount, struct place place)
         uint32_t before = wheel->arena[last / CHUNK_WORDS * (size_t)CHUNK_WORDS];
         last = before * CHUNK_WORDS + BAG_EMPTY;
     }
+    if (wheel->bag_chunks[place.bag] != recount->chunks - chunks)
+        return wrong(recount, "bag %" PRIu32 " counts %" PRIu32 " chunks, there are %zu", place.bag,
+                     wheel->bag_chunks[place.bag], recount->chunks - chunks);
     return true;
 }
 
@@ -93,21 +97,23 @@ static bool check_level(struct recount *recount, uint32_t number)
 {
     const struct tocsin_wheel *wheel = recount->wheel;
     const struct level *level = &wheel->levels[number];
-    size_t before = recount->entries;
+    uint32_t in_use = 0;
     if (number < wheel->level_count && level->current != level_number(level, wheel->tick))
         return wrong(recount, "level %" PRIu32 " is at another time than the wheel", number);
     for (uint32_t i = 0; i < level->slots; i++) {
         if (!check_bag(recount, (struct place){number, level->first + i}))
             return false;
+        in_use += !bag_is_empty(wheel, level->first + i);
     }
     for (uint32_t i = 0; i < occupancy_words(level->slots); i++) {
         bool summary = (level->occupied.summary[i / 64] >> i % 64 & 1) != 0;
         if (summary != (level->occupied.words[i] != 0))
             return wrong(recount, "the summary of level %" PRIu32 " is wrong", number);
     }
-    if (wheel->level_pending[number] != recount->entries - before)
-        return wrong(recount, "level %" PRIu32 " counts %" PRIu32 ", there are %zu", number,
-                     wheel->level_pending[number], recount->entries - before);
+    if (level->in_use != in_use)
+        return wrong(recount,
+                     "level %" PRIu32 " counts %" PRIu32 " slots in use, there are %" PRIu32,
+                     number, level->in_use, in_use);
     return true;
 }
 
@@ -125,15 +131,22 @@ static bool check_nodes(const struct recount *recount)
         if ((wheel->nodes[i].generation == 0) != (where == WHERE_WORN))
             return wrong(recount, "node %" PRIu32 " has a generation that cannot be", i);
     }
-    if (recount->entries != wheel_pending(wheel) || reserved != wheel->reserved ||
-        worn != wheel->worn)
-        return wrong(
-            recount,
-            "found %zu pending, %zu reserved, %zu worn; the books say %zu, %" PRIu32 ", %" PRIu64,
-            recount->entries, reserved, worn, wheel_pending(wheel), wheel->reserved, wheel->worn);
+    if (recount->entries != wheel->pending || reserved != wheel->reserved || worn != wheel->worn)
+        return wrong(recount,
+                     "found %zu pending, %zu reserved, %zu worn; the books say %" PRIu32
+                     ", %" PRIu32 ", %" PRIu64,
+                     recount->entries, reserved, worn, wheel->pending, wheel->reserved,
+                     wheel->worn);
     if (free_nodes + worn + reserved + recount->entries != wheel->used_nodes)
         return wrong(recount, "%" PRIu32 " nodes in use, but only %zu accounted for",
                      wheel->used_nodes, free_nodes + worn + reserved + recount->entries);
+    if (wheel->spare.id != 0) {
+        uint32_t spare = (uint32_t)wheel->spare.id;
+        if (spare >= wheel->used_nodes || wheel->nodes[spare].where != WHERE_FREE ||
+            wheel->spare.id != node_handle(wheel, spare).id)
+            return wrong(recount, "the spare node %" PRIu32 " is not free", spare);
+        free_nodes--;
+    }
     for (uint32_t i = wheel->free_node; i != NODE_NONE; i = (uint32_t)wheel->nodes[i].due) {
         if (i >= wheel->used_nodes || wheel->nodes[i].where != WHERE_FREE || free_nodes-- == 0)
             return wrong(recount, "the list of free nodes is broken at %" PRIu32, i);

@@ -34,10 +34,10 @@
  *
  * Speed is the number of cache misses that are under way at once, and that is how
  * many operations fit into what the processor holds back at a time: instructions
- * and, above all, stores. So arm, rearm and cancel keep no books but a count per
- * level, and each has a short way for the usual case in the "fine" geometry, where
- * a level's slot is a byte of the due time; all else goes the long way, which can
- * do everything (docs/decisions/0003).
+ * and, above all, loads and stores whose place depends on one that has not arrived.
+ * So arm, rearm and cancel keep no books about levels, and each has a short way for
+ * the usual case in the "fine" geometry, where a level's slot is a byte of the due
+ * time; all else goes the long way, which can do everything (docs/decisions/0003).
  */
 #ifndef TOCSIN_WHEEL_CORE_H
 #define TOCSIN_WHEEL_CORE_H
@@ -59,7 +59,7 @@ enum {
 /* A node's `where`: one of these, or a level and a position in the arena. Chunk 0 is
  * not used, so a position is at least CHUNK_WORDS. */
 enum {
-    WHERE_FREE = 0,     /* on the free list, linked through due */
+    WHERE_FREE = 0,     /* the spare one, or on the free list */
     WHERE_WORN = 1,     /* all generations used up: never to be used again */
     WHERE_RESERVED = 2, /* an inbox holds it for a push to come or to be drained */
     WHERE_REVOKED = 3,  /* reserved, and cancelled before it was drained */
@@ -90,6 +90,7 @@ struct level {
     uint64_t current; /* number of the slot that now is in, in absolute time */
     uint64_t ticks;   /* base ticks per slot */
     struct occupancy occupied;
+    uint32_t in_use; /* how many slots have timers */
 };
 
 /* The levels of a wheel, then those of late and ready. */
@@ -99,14 +100,16 @@ struct tocsin_wheel {
     struct node *nodes;
     uint32_t *arena;
     uint32_t *bags;
-    uint64_t tick;       /* base ticks: all before it is out */
-    uint64_t short_tick; /* the same where the short ways may be taken, else UINT64_MAX */
-    uint32_t used_nodes; /* ever taken since create or trim */
-    uint32_t free_node;
-    bool bytes; /* "fine": a level's slot is a byte of the due time */
+    uint32_t *bag_chunks;      /* how many each has */
+    uint64_t tick;             /* base ticks: all before it is out */
+    uint64_t short_tick;       /* the same where the short ways may be taken, else UINT64_MAX */
+    struct tocsin_timer spare; /* what the node freed last will have as its handle, or 0 */
+    uint32_t used_nodes;       /* ever taken since create or trim */
+    uint32_t free_node;        /* the other free ones, linked through due */
+    bool bytes;                /* "fine": a level's slot is a byte of the due time */
     bool in_call;
     uint32_t level_count;
-    uint32_t level_pending[LEVELS_MAX];
+    uint32_t pending;
 
     uint64_t now;  /* caller's unit: the latest time told */
     uint64_t base; /* caller's units per base tick */
@@ -130,14 +133,6 @@ struct tocsin_wheel {
     struct region arena_region;
     struct level levels[LEVELS_MAX];
 };
-
-static inline size_t wheel_pending(const struct tocsin_wheel *wheel)
-{
-    size_t pending = 0;
-    for (uint32_t i = 0; i <= wheel->ready; i++)
-        pending += wheel->level_pending[i];
-    return pending;
-}
 
 /* Time. A due time is rounded up to the base tick, now is rounded down: never
  * early. The last, cut-off tick of all ends at UINT64_MAX. */
@@ -179,6 +174,14 @@ static inline uint32_t level_current_bag(const struct level *level)
 static inline bool bag_is_empty(const struct tocsin_wheel *wheel, uint32_t bag)
 {
     return wheel->bags[bag] == BAG_EMPTY;
+}
+
+/* All chunks of a bag but the last are full. */
+static inline size_t bag_count(const struct tocsin_wheel *wheel, uint32_t bag)
+{
+    if (bag_is_empty(wheel, bag))
+        return 0;
+    return (size_t)(wheel->bag_chunks[bag] - 1) * CHUNK_ENTRIES + wheel->bags[bag] % CHUNK_WORDS;
 }
 
 /* Where a timer belongs. */
@@ -263,13 +266,11 @@ static inline void bag_put(struct tocsin_wheel *wheel, struct place place, uint3
     uint32_t at = ++wheel->bags[place.bag];
     wheel->arena[at] = index;
     wheel->nodes[index].where = place.level << WHERE_LEVEL_SHIFT | at;
-    wheel->level_pending[place.level]++;
 }
 
 /* The bag's last count entries, all of one chunk, are out: forget them. */
 static inline void bag_drop_last(struct tocsin_wheel *wheel, struct place place, uint32_t count)
 {
-    wheel->level_pending[place.level] -= count;
     wheel->bags[place.bag] -= count;
     if (wheel->bags[place.bag] % CHUNK_WORDS == 0)
         bag_last_chunk_gone(wheel, place);

@@ -4,11 +4,11 @@
 
 bool tocsin_wheel_wake(const struct tocsin_wheel *wheel, uint64_t *ret_at)
 {
-    if (wheel_pending(wheel) == 0)
+    if (wheel->pending == 0)
         return false;
     uint64_t tick;
-    bool due = wheel->to_cascade != 0 || wheel->level_pending[wheel->late] > 0 ||
-               wheel->level_pending[wheel->ready] > 0 ||
+    bool due = wheel->to_cascade != 0 || wheel->levels[wheel->late].in_use > 0 ||
+               wheel->levels[wheel->ready].in_use > 0 ||
                !bag_is_empty(wheel, level_current_bag(&wheel->levels[0])) ||
                !wheel_next_tick(wheel, &tick);
     uint64_t at = due ? wheel->now : time_of_tick(wheel, tick);
@@ -47,12 +47,12 @@ static uint32_t level_first_occupied(const struct level *level, uint64_t *ret_ti
 
 bool tocsin_wheel_next_due(const struct tocsin_wheel *wheel, uint64_t *ret_due)
 {
-    if (wheel_pending(wheel) == 0)
+    if (wheel->pending == 0)
         return false;
     uint64_t best = bag_earliest(wheel, wheel->levels[wheel->late].first, UINT64_MAX);
     best = bag_earliest(wheel, wheel->levels[wheel->ready].first, best);
     for (uint32_t i = 0; i < wheel->level_count; i++) {
-        if (wheel->level_pending[i] == 0)
+        if (wheel->levels[i].in_use == 0)
             continue;
         uint64_t tick;
         uint32_t bag = level_first_occupied(&wheel->levels[i], &tick);
@@ -65,7 +65,7 @@ bool tocsin_wheel_next_due(const struct tocsin_wheel *wheel, uint64_t *ret_due)
 
 size_t tocsin_wheel_count(const struct tocsin_wheel *wheel)
 {
-    return wheel_pending(wheel);
+    return wheel->pending;
 }
 
 uint64_t tocsin_wheel_now(const struct tocsin_wheel *wheel)
@@ -73,12 +73,21 @@ uint64_t tocsin_wheel_now(const struct tocsin_wheel *wheel)
     return wheel->now;
 }
 
+static size_t level_count_pending(const struct tocsin_wheel *wheel, size_t level)
+{
+    const struct level *from = &wheel->levels[level];
+    size_t pending = 0;
+    for (uint32_t i = 0; i < from->slots && from->in_use > 0; i++)
+        pending += bag_count(wheel, from->first + i);
+    return pending;
+}
+
 void tocsin_wheel_describe(const struct tocsin_wheel *wheel, struct tocsin_wheel_stats *ret_stats)
 {
     *ret_stats = (struct tocsin_wheel_stats){
         .tick = wheel->base,
-        .pending = wheel_pending(wheel),
-        .late = wheel->level_pending[wheel->late] + wheel->level_pending[wheel->ready],
+        .pending = wheel->pending,
+        .late = level_count_pending(wheel, wheel->late) + level_count_pending(wheel, wheel->ready),
         .max_timers = wheel->max_timers,
         .levels = wheel->level_count,
         .bytes = wheel->body.committed_bytes + wheel->node_region.committed_bytes +
@@ -88,7 +97,7 @@ void tocsin_wheel_describe(const struct tocsin_wheel *wheel, struct tocsin_wheel
         .worn = wheel->worn,
     };
     for (uint32_t i = wheel->asked_levels; i < wheel->level_count; i++)
-        ret_stats->overflow += wheel->level_pending[i];
+        ret_stats->overflow += level_count_pending(wheel, i);
 }
 
 bool tocsin_wheel_describe_level(const struct tocsin_wheel *wheel, size_t level,
@@ -97,15 +106,12 @@ bool tocsin_wheel_describe_level(const struct tocsin_wheel *wheel, size_t level,
     if (level >= wheel->level_count)
         return false;
     const struct level *from = &wheel->levels[level];
-    uint32_t occupied = 0;
-    for (uint32_t i = 0; i < occupancy_words(from->slots); i++)
-        occupied += (uint32_t)__builtin_popcountll(from->occupied.words[i]);
     *ret_stats = (struct tocsin_wheel_level_stats){
         .tick = time_of_tick(wheel, from->ticks),
         .slots = from->slots,
-        .occupied = occupied,
+        .occupied = from->in_use,
         .current = level_place(from, from->current),
-        .pending = wheel->level_pending[level],
+        .pending = level_count_pending(wheel, level),
         .overflow = level >= wheel->asked_levels,
     };
     return true;
@@ -115,13 +121,7 @@ size_t tocsin_wheel_slot_count(const struct tocsin_wheel *wheel, size_t level, u
 {
     if (level >= wheel->level_count || slot >= wheel->levels[level].slots)
         return 0;
-    size_t count = 0;
-    uint32_t last = wheel->bags[wheel->levels[level].first + slot];
-    while (last != BAG_EMPTY) {
-        count += last % CHUNK_WORDS - CHUNK_HEAD + 1;
-        last = wheel->arena[last / CHUNK_WORDS * (size_t)CHUNK_WORDS] * CHUNK_WORDS + BAG_EMPTY;
-    }
-    return count;
+    return bag_count(wheel, wheel->levels[level].first + slot);
 }
 
 void tocsin_wheel_walk(struct tocsin_wheel *wheel,

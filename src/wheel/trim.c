@@ -23,6 +23,7 @@ static void trim_nodes(struct tocsin_wheel *wheel)
     }
     wheel->used_nodes = used;
     /* The lowest first, so that what is armed next fills the holes at the front. */
+    wheel->spare.id = 0;
     wheel->free_node = NODE_NONE;
     for (uint32_t i = used; i > 0; i--) {
         if (wheel->nodes[i - 1].where == WHERE_FREE) {

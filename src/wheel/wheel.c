@@ -12,7 +12,7 @@ static uint32_t shift_of(uint64_t value)
 /* Where the parts of the body lie: the struct, then the bags, then the bitmaps. */
 struct layout {
     size_t bag_count; /* with late and ready */
-    size_t bags_at;
+    size_t bags_at;   /* and as much again for their chunk counts */
     size_t bitmaps_at;
     size_t bytes;
 };
@@ -26,7 +26,7 @@ static struct layout layout_of(const struct geometry *geometry)
         words += occupancy_room(geometry->levels[i].slots);
     }
     layout.bags_at = (sizeof(struct tocsin_wheel) + 63) / 64 * 64;
-    layout.bitmaps_at = (layout.bags_at + layout.bag_count * sizeof(uint32_t) + 63) / 64 * 64;
+    layout.bitmaps_at = (layout.bags_at + 2 * layout.bag_count * sizeof(uint32_t) + 63) / 64 * 64;
     layout.bytes = layout.bitmaps_at + words * sizeof(uint64_t);
     return layout;
 }
@@ -48,6 +48,7 @@ static void body_init(struct tocsin_wheel *wheel, const struct geometry *geometr
 {
     wheel->bags = (uint32_t *)((char *)wheel + layout->bags_at);
     wheel->bag_count = (uint32_t)layout->bag_count;
+    wheel->bag_chunks = wheel->bags + layout->bag_count;
     wheel->base = geometry->base;
     wheel->now = now;
     wheel->tick = tick_of_now(wheel, now);
@@ -186,8 +187,10 @@ void bag_first_chunk(struct tocsin_wheel *wheel, struct place place)
     uint32_t chunk = chunk_take(wheel);
     wheel->arena[(size_t)chunk * CHUNK_WORDS] = last / CHUNK_WORDS;
     wheel->bags[place.bag] = chunk * CHUNK_WORDS;
+    wheel->bag_chunks[place.bag]++;
     if (last == BAG_EMPTY) {
         struct level *level = &wheel->levels[place.level];
+        level->in_use++;
         occupancy_set(&level->occupied, place.bag - level->first);
     }
 }
@@ -197,9 +200,11 @@ void bag_last_chunk_gone(struct tocsin_wheel *wheel, struct place place)
     uint32_t chunk = wheel->bags[place.bag] / CHUNK_WORDS;
     uint32_t before = wheel->arena[(size_t)chunk * CHUNK_WORDS];
     wheel->bags[place.bag] = before * CHUNK_WORDS + BAG_EMPTY;
+    wheel->bag_chunks[place.bag]--;
     chunk_free(wheel, chunk);
     if (before == 0) {
         struct level *level = &wheel->levels[place.level];
+        level->in_use--;
         occupancy_clear(&level->occupied, place.bag - level->first);
     }
 }
@@ -219,6 +224,11 @@ static enum tocsin_status node_take_new(struct tocsin_wheel *wheel, uint32_t *re
 
 static enum tocsin_status node_take(struct tocsin_wheel *wheel, uint32_t *ret_index)
 {
+    if (wheel->spare.id != 0) {
+        *ret_index = (uint32_t)wheel->spare.id;
+        wheel->spare.id = 0;
+        return TOCSIN_OK;
+    }
     uint32_t index = wheel->free_node;
     if (index == NODE_NONE)
         return node_take_new(wheel, ret_index);
@@ -243,6 +253,7 @@ static void node_arm(struct tocsin_wheel *wheel, uint32_t index, uint64_t due, u
     node->due = due;
     node->cookie = cookie;
     bag_put(wheel, place_to_arm(wheel, due), index);
+    wheel->pending++;
 }
 
 /* The long ways. Out of line, so that the short ones need no registers saved. */
@@ -303,6 +314,7 @@ cancel_any(struct tocsin_wheel *wheel, struct tocsin_timer timer, uint64_t *ret_
         *ret_cookie = node->cookie;
     bag_remove(wheel, place_of(wheel, node), node);
     node_free(wheel, (uint32_t)timer.id);
+    wheel->pending--;
     return TOCSIN_OK;
 }
 
@@ -315,27 +327,46 @@ static inline bool where_is_level(uint32_t where)
     return where - CHUNK_WORDS < (8u << WHERE_LEVEL_SHIFT) - CHUNK_WORDS;
 }
 
+/* The handle of a free node, without a look at the node if it was freed last. */
+static inline struct tocsin_timer node_next(struct tocsin_wheel *wheel)
+{
+    struct tocsin_timer next = wheel->spare;
+    if (next.id != 0) {
+        wheel->spare.id = 0;
+        return next;
+    }
+    uint32_t index = wheel->free_node;
+    if (index != NODE_NONE) {
+        wheel->free_node = (uint32_t)wheel->nodes[index].due;
+        return node_handle(wheel, index);
+    }
+    return next;
+}
+
 enum tocsin_status tocsin_wheel_arm(struct tocsin_wheel *wheel, uint64_t due, uint64_t cookie,
                                     struct tocsin_timer *ret_timer)
 {
-    uint32_t index = wheel->free_node;
     uint64_t tick = wheel->short_tick;
-    if (due <= tick || index == NODE_NONE || ret_timer == NULL)
+    if (due <= tick || ret_timer == NULL)
         return arm_any(wheel, due, cookie, ret_timer);
     uint32_t level = byte_level(tick, due);
     uint32_t *last = &wheel->bags[byte_bag(level, due)];
     uint32_t at = *last + 1;
-    if (at % CHUNK_WORDS == 0)
+    struct tocsin_timer timer = {0};
+    if (at % CHUNK_WORDS != 0)
+        timer = node_next(wheel);
+    if (timer.id == 0)
         return arm_any(wheel, due, cookie, ret_timer);
-    struct node *node = &wheel->nodes[index];
     *last = at;
-    wheel->free_node = (uint32_t)node->due;
-    wheel->arena[at] = index;
-    wheel->level_pending[level]++;
-    node->due = due;
-    node->cookie = cookie;
-    node->where = level << WHERE_LEVEL_SHIFT | at;
-    ret_timer->id = (uint64_t)node->generation << 32 | index;
+    wheel->arena[at] = (uint32_t)timer.id;
+    wheel->pending++;
+    wheel->nodes[(uint32_t)timer.id] = (struct node){
+        .due = due,
+        .cookie = cookie,
+        .where = level << WHERE_LEVEL_SHIFT | at,
+        .generation = (uint32_t)(timer.id >> 32),
+    };
+    *ret_timer = timer;
     return TOCSIN_OK;
 }
 
@@ -376,8 +407,6 @@ enum tocsin_status tocsin_wheel_rearm(struct tocsin_wheel *wheel, struct tocsin_
     arena[at] = index;
     node->where = level << WHERE_LEVEL_SHIFT | at;
     node->due = due;
-    wheel->level_pending[old_level]--;
-    wheel->level_pending[level]++;
     return TOCSIN_OK;
 }
 
@@ -404,11 +433,15 @@ enum tocsin_status tocsin_wheel_cancel(struct tocsin_wheel *wheel, struct tocsin
     *from = last - 1;
     arena[where & WHERE_POSITION] = moved;
     wheel->nodes[moved].where = where;
-    wheel->level_pending[level]--;
+    wheel->pending--;
     node->where = WHERE_FREE;
     node->generation = next_generation;
-    node->due = wheel->free_node;
-    wheel->free_node = index;
+    if (wheel->spare.id == 0) {
+        wheel->spare.id = timer.id + (UINT64_C(1) << 32);
+    } else {
+        node->due = wheel->free_node;
+        wheel->free_node = index;
+    }
     return TOCSIN_OK;
 }
 

@@ -511,7 +511,9 @@ TEST(wheel_check_sees_damage)
     } damages[] = {
         {&wheel->nodes[3].where, wheel->nodes[4].where},
         {&wheel->nodes[3].generation, 0},
-        {&wheel->level_pending[1], 7},
+        {&wheel->pending, 7},
+        {&wheel->levels[1].in_use, 7},
+        {&wheel->bag_chunks[wheel->bag_count - 1], 1},
         {&wheel->free_node, 3},
         {&wheel->free_chunk, 1},
         {&wheel->bags[wheel->nodes[50].where >> WHERE_LEVEL_SHIFT], 1},
