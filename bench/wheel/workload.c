@@ -7,9 +7,9 @@
  *
  * With the clock running, the timers must be as they are after it has run for
  * long, or the first seconds would measure how the short ones of a fresh set fire
- * off. draw_aged draws from just that state: a timer of delay d lives until it
- * fires or is touched, so it is found pending in proportion to its expected life,
- * and then at an age of which each is as likely as surviving it.
+ * off. draw_aged draws from about that state: a timer of delay d lives until it
+ * fires or is touched, so it is found pending in proportion to that life, and then
+ * at any age in it.
  *
  * The simulated time starts at a random millisecond of a real calendar, not at 0:
  * a wheel that starts at 0 is aligned on all levels and gets a better deal than it
@@ -63,13 +63,24 @@ static uint32_t draw_delay(enum dist dist, uint64_t *random)
 static uint32_t draw_aged(enum dist dist, uint64_t *random)
 {
     uint32_t delay_ms;
-    double life; /* expected, in units of TOUCHED_EACH_MS */
+    uint32_t life_ms;
     do {
         delay_ms = draw_delay(dist, random);
-        life = 1 - exp(-(double)delay_ms / TOUCHED_EACH_MS);
-    } while (draw_share(random) > life);
-    double age_ms = -log(1 - draw_share(random) * life) * TOUCHED_EACH_MS;
-    return age_ms < delay_ms - 1 ? delay_ms - (uint32_t)age_ms : 1;
+        life_ms = delay_ms < TOUCHED_EACH_MS ? delay_ms : TOUCHED_EACH_MS;
+    } while (bench_random_below(random, TOUCHED_EACH_MS) >= life_ms);
+    return delay_ms - bench_random_below(random, life_ms);
+}
+
+/* Fisher and Yates. */
+static uint32_t *draw_order(uint32_t count, uint64_t *random)
+{
+    uint32_t *order = bench_map(count, sizeof order[0]);
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t other = bench_random_below(random, i + 1);
+        order[i] = order[other];
+        order[other] = i;
+    }
+    return order;
 }
 
 void workload_init(struct workload *workload, enum dist dist, uint32_t pending, uint64_t seed)
@@ -87,15 +98,19 @@ void workload_init(struct workload *workload, enum dist dist, uint32_t pending, 
 
     made.fresh = bench_map(pending, sizeof made.fresh[0]);
     made.aged = bench_map(pending, sizeof made.aged[0]);
+    uint32_t *order = draw_order(pending, &random);
     for (uint32_t i = 0; i < pending; i++) {
-        made.fresh[i] = (struct step){i, draw_delay(dist, &random)};
-        made.aged[i] = (struct step){i, draw_aged(dist, &random)};
+        uint32_t index = order[i];
+        made.fresh[index] = (struct step){index, i, draw_delay(dist, &random)};
+        made.aged[index] = (struct step){index, i, draw_aged(dist, &random)};
     }
     made.churn = bench_map(made.churn_count, sizeof made.churn[0]);
+    uint32_t rank = 0;
     for (size_t i = 0; i < made.churn_count; i++) {
-        uint32_t index = bench_random_below(&random, pending);
-        made.churn[i] = (struct step){index, draw_delay(dist, &random)};
+        made.churn[i] = (struct step){order[rank], rank, draw_delay(dist, &random)};
+        rank = rank + 1 < pending ? rank + 1 : 0;
     }
+    bench_unmap(order, pending, sizeof order[0]);
     made.again = bench_map(AGAIN_COUNT, sizeof made.again[0]);
     for (size_t i = 0; i < AGAIN_COUNT; i++)
         made.again[i] = draw_delay(dist, &random);

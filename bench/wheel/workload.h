@@ -27,9 +27,13 @@ enum {
 };
 #define LOG_MAX_MS UINT32_C(2592000000) /* 30 days */
 
-/* Timer index is (re-)armed delay_ms from now. */
+/* A timer is (re-)armed delay_ms from now. Who keeps objects finds it by its index:
+ * their order in memory has nothing to do with the order in which they are touched.
+ * Who keeps handles finds the handle by its rank in that order, as in a list of what
+ * is to be touched next; the handle then leads anywhere. */
 struct step {
     uint32_t index;
+    uint32_t rank;
     uint32_t delay_ms;
 };
 
@@ -43,7 +47,8 @@ struct workload {
     struct step *fresh;
     struct step *aged;
 
-    /* Random timers. The clock moves on by 1 ms each pairs_per_ms of them. */
+    /* All timers in random order, over and over. The clock moves on by 1 ms each
+     * pairs_per_ms of them. */
     struct step *churn;
     size_t churn_count;
     size_t pairs; /* how many of them with the clock standing still */

@@ -142,6 +142,7 @@ bool tocsin_wheel_wake(const struct tocsin_wheel *wheel, uint64_t *ret_at);
  * in the worst case. False: nothing pending. */
 bool tocsin_wheel_next_due(const struct tocsin_wheel *wheel, uint64_t *ret_due);
 
+/* Counted when asked: costs by the number of slots, a few microseconds. */
 size_t tocsin_wheel_count(const struct tocsin_wheel *wheel);
 uint64_t tocsin_wheel_now(const struct tocsin_wheel *wheel);
 

@@ -37,6 +37,17 @@ uint32_t bag_take_some(struct tocsin_wheel *wheel, struct place place, uint32_t 
     return count;
 }
 
+static uint32_t bag_take_one(struct tocsin_wheel *wheel, struct place place)
+{
+    enum { AHEAD = 6 };
+    uint32_t last = wheel->bags[place.bag];
+    if (last % CHUNK_WORDS >= CHUNK_HEAD + AHEAD)
+        __builtin_prefetch(&wheel->nodes[wheel->arena[last - AHEAD]], 1);
+    uint32_t index = wheel->arena[last];
+    bag_drop_last(wheel, place, 1);
+    return index;
+}
+
 static struct place place_current(const struct tocsin_wheel *wheel, uint32_t level)
 {
     return (struct place){level, level_current_bag(&wheel->levels[level])};
@@ -61,7 +72,7 @@ static void admit_late(struct tocsin_wheel *wheel, size_t *left)
 {
     struct place late = place_current(wheel, wheel->late);
     struct place ready = place_current(wheel, wheel->ready);
-    while (*left > 0 && !bag_is_empty(wheel, late.bag)) {
+    while (!bag_is_empty(wheel, late.bag) && *left > 0) {
         uint32_t indexes[CHUNK_ENTRIES];
         uint32_t room = *left < CHUNK_ENTRIES ? (uint32_t)*left : CHUNK_ENTRIES;
         uint32_t count = bag_take_some(wheel, late, room, indexes);
@@ -106,13 +117,19 @@ static bool level_next_tick(const struct level *level, uint64_t *ret_tick)
 bool wheel_next_tick(const struct tocsin_wheel *wheel, uint64_t *ret_tick)
 {
     bool found = false;
-    for (uint32_t i = 0; i < wheel->level_count; i++) {
+    uint32_t in_use = wheel->levels_in_use & ((1u << wheel->level_count) - 1);
+    for (; in_use != 0; in_use &= in_use - 1) {
+        uint32_t i = (uint32_t)__builtin_ctz(in_use);
         uint64_t tick;
-        if (wheel->levels[i].in_use == 0 || !level_next_tick(&wheel->levels[i], &tick))
+        if (!level_next_tick(&wheel->levels[i], &tick))
             continue;
         if (!found || tick < *ret_tick)
             *ret_tick = tick;
         found = true;
+        /* Before the slot of the level above ends, nothing comes up there or higher. */
+        const struct level *above = &wheel->levels[i + 1];
+        if (i + 1 < wheel->level_count && level_number(above, *ret_tick) == above->current)
+            break;
     }
     return found;
 }
@@ -120,7 +137,8 @@ bool wheel_next_tick(const struct tocsin_wheel *wheel, uint64_t *ret_tick)
 /* The bag from which to take: what came late goes first. False: neither has any. */
 static bool place_due(const struct tocsin_wheel *wheel, struct place *ret_place)
 {
-    *ret_place = place_current(wheel, wheel->levels[wheel->ready].in_use > 0 ? wheel->ready : 0);
+    bool ready = (wheel->levels_in_use >> wheel->ready & 1) != 0;
+    *ret_place = place_current(wheel, ready ? wheel->ready : 0);
     return !bag_is_empty(wheel, ret_place->bag);
 }
 
@@ -184,7 +202,7 @@ static enum tocsin_status call_begin(struct tocsin_wheel *wheel, uint64_t now, s
     *ret_call = (struct call){
         .target = tick_of_now(wheel, wheel->now),
         .left = left,
-        .late_left = wheel->levels[wheel->late].in_use > 0,
+        .late_left = (wheel->levels_in_use >> wheel->late & 1) != 0,
     };
     return TOCSIN_OK;
 }
@@ -202,7 +220,6 @@ static struct tocsin_due node_finish(struct tocsin_wheel *wheel, uint32_t index)
     assert(node->due <= wheel->now); /* never early */
     struct tocsin_due due = {node_handle(wheel, index), node->due, node->cookie};
     node_free(wheel, index);
-    wheel->pending--;
     wheel->fired++;
     return due;
 }
@@ -217,12 +234,11 @@ enum tocsin_status tocsin_wheel_advance(struct tocsin_wheel *wheel, uint64_t now
         return status;
     struct place place;
     while (find_due(wheel, call.target, &call.left, &place)) {
-        /* One at a time: fn may cancel any that are left in the slot. */
-        uint32_t indexes[CHUNK_ENTRIES];
-        (void)bag_take_some(wheel, place, 1, indexes);
-        struct tocsin_due due = node_finish(wheel, indexes[0]);
-        call.left--;
-        fn(arg, &due);
+        /* One at a time: fn may cancel any that are left in the bag. */
+        for (; call.left > 0 && !bag_is_empty(wheel, place.bag); call.left--) {
+            struct tocsin_due due = node_finish(wheel, bag_take_one(wheel, place));
+            fn(arg, &due);
+        }
     }
     return call_end(wheel, &call);
 }

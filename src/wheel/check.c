@@ -110,6 +110,8 @@ static bool check_level(struct recount *recount, uint32_t number)
         if (summary != (level->occupied.words[i] != 0))
             return wrong(recount, "the summary of level %" PRIu32 " is wrong", number);
     }
+    if ((wheel->levels_in_use >> number & 1) != (in_use > 0))
+        return wrong(recount, "level %" PRIu32 " and its bit disagree", number);
     if (level->in_use != in_use)
         return wrong(recount,
                      "level %" PRIu32 " counts %" PRIu32 " slots in use, there are %" PRIu32,
@@ -131,11 +133,12 @@ static bool check_nodes(const struct recount *recount)
         if ((wheel->nodes[i].generation == 0) != (where == WHERE_WORN))
             return wrong(recount, "node %" PRIu32 " has a generation that cannot be", i);
     }
-    if (recount->entries != wheel->pending || reserved != wheel->reserved || worn != wheel->worn)
+    if (recount->entries != tocsin_wheel_count(wheel) || reserved != wheel->reserved ||
+        worn != wheel->worn)
         return wrong(recount,
-                     "found %zu pending, %zu reserved, %zu worn; the books say %" PRIu32
+                     "found %zu pending, %zu reserved, %zu worn; the books say %zu"
                      ", %" PRIu32 ", %" PRIu64,
-                     recount->entries, reserved, worn, wheel->pending, wheel->reserved,
+                     recount->entries, reserved, worn, tocsin_wheel_count(wheel), wheel->reserved,
                      wheel->worn);
     if (free_nodes + worn + reserved + recount->entries != wheel->used_nodes)
         return wrong(recount, "%" PRIu32 " nodes in use, but only %zu accounted for",

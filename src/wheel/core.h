@@ -109,7 +109,6 @@ struct tocsin_wheel {
     bool bytes;                /* "fine": a level's slot is a byte of the due time */
     bool in_call;
     uint32_t level_count;
-    uint32_t pending;
 
     uint64_t now;  /* caller's unit: the latest time told */
     uint64_t base; /* caller's units per base tick */
@@ -117,7 +116,8 @@ struct tocsin_wheel {
     uint32_t late;  /* these two are numbers of levels, and their only bags are */
     uint32_t ready; /* the last two there are */
     uint32_t bag_count;
-    uint32_t to_cascade; /* bit i: the slot of level i that now is in has timers */
+    uint32_t levels_in_use; /* bit i: level i has timers */
+    uint32_t to_cascade;    /* bit i: the slot of level i that now is in has timers */
 
     uint32_t reserved;
     uint32_t max_timers;

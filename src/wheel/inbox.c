@@ -131,11 +131,28 @@ void tocsin_inbox_destroy(struct tocsin_inbox *inbox)
     region_release(&region);
 }
 
+/* After a lost race: let the winner's line rest for a moment, longer each time. Two
+ * producers that try again at once take it from each other (measured: four times the
+ * cost of a push). */
+static void lost_a_race(unsigned *pauses)
+{
+    for (unsigned i = 0; i < *pauses; i++) {
+#if defined(__x86_64__) || defined(__i386__)
+        __builtin_ia32_pause();
+#elif defined(__aarch64__)
+        __asm__ volatile("yield");
+#endif
+    }
+    if (*pauses < 64)
+        *pauses *= 2;
+}
+
 /* Own the cell at the tail. NULL: the ring is full, or it is an arming and the
  * cell has no timer for it. */
 static struct cell *cell_claim(struct tocsin_inbox *inbox, bool arms, uint64_t *ret_position)
 {
     uint64_t at = atomic_load_explicit(&inbox->tail, memory_order_relaxed);
+    unsigned pauses = 4;
     for (;;) {
         struct cell *cell = &inbox->cells[at & inbox->mask];
         uint64_t turn = atomic_load_explicit(&cell->turn, memory_order_acquire);
@@ -146,11 +163,11 @@ static struct cell *cell_claim(struct tocsin_inbox *inbox, bool arms, uint64_t *
                 *ret_position = at;
                 return cell;
             }
+            lost_a_race(&pauses);
         } else if ((int64_t)(turn - at) < 0) {
             return NULL;
-        } else {
-            at = atomic_load_explicit(&inbox->tail, memory_order_relaxed);
         }
+        at = atomic_load_explicit(&inbox->tail, memory_order_relaxed);
     }
 }
 

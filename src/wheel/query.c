@@ -4,11 +4,10 @@
 
 bool tocsin_wheel_wake(const struct tocsin_wheel *wheel, uint64_t *ret_at)
 {
-    if (wheel->pending == 0)
+    if (wheel->levels_in_use == 0)
         return false;
     uint64_t tick;
-    bool due = wheel->to_cascade != 0 || wheel->levels[wheel->late].in_use > 0 ||
-               wheel->levels[wheel->ready].in_use > 0 ||
+    bool due = wheel->to_cascade != 0 || wheel->levels_in_use >> wheel->late != 0 ||
                !bag_is_empty(wheel, level_current_bag(&wheel->levels[0])) ||
                !wheel_next_tick(wheel, &tick);
     uint64_t at = due ? wheel->now : time_of_tick(wheel, tick);
@@ -47,7 +46,7 @@ static uint32_t level_first_occupied(const struct level *level, uint64_t *ret_ti
 
 bool tocsin_wheel_next_due(const struct tocsin_wheel *wheel, uint64_t *ret_due)
 {
-    if (wheel->pending == 0)
+    if (wheel->levels_in_use == 0)
         return false;
     uint64_t best = bag_earliest(wheel, wheel->levels[wheel->late].first, UINT64_MAX);
     best = bag_earliest(wheel, wheel->levels[wheel->ready].first, best);
@@ -63,16 +62,6 @@ bool tocsin_wheel_next_due(const struct tocsin_wheel *wheel, uint64_t *ret_due)
     return true;
 }
 
-size_t tocsin_wheel_count(const struct tocsin_wheel *wheel)
-{
-    return wheel->pending;
-}
-
-uint64_t tocsin_wheel_now(const struct tocsin_wheel *wheel)
-{
-    return wheel->now;
-}
-
 static size_t level_count_pending(const struct tocsin_wheel *wheel, size_t level)
 {
     const struct level *from = &wheel->levels[level];
@@ -82,11 +71,24 @@ static size_t level_count_pending(const struct tocsin_wheel *wheel, size_t level
     return pending;
 }
 
+size_t tocsin_wheel_count(const struct tocsin_wheel *wheel)
+{
+    size_t pending = 0;
+    for (size_t i = 0; i <= wheel->ready; i++)
+        pending += level_count_pending(wheel, i);
+    return pending;
+}
+
+uint64_t tocsin_wheel_now(const struct tocsin_wheel *wheel)
+{
+    return wheel->now;
+}
+
 void tocsin_wheel_describe(const struct tocsin_wheel *wheel, struct tocsin_wheel_stats *ret_stats)
 {
     *ret_stats = (struct tocsin_wheel_stats){
         .tick = wheel->base,
-        .pending = wheel->pending,
+        .pending = tocsin_wheel_count(wheel),
         .late = level_count_pending(wheel, wheel->late) + level_count_pending(wheel, wheel->ready),
         .max_timers = wheel->max_timers,
         .levels = wheel->level_count,

@@ -191,6 +191,7 @@ void bag_first_chunk(struct tocsin_wheel *wheel, struct place place)
     if (last == BAG_EMPTY) {
         struct level *level = &wheel->levels[place.level];
         level->in_use++;
+        wheel->levels_in_use |= 1u << place.level;
         occupancy_set(&level->occupied, place.bag - level->first);
     }
 }
@@ -204,7 +205,8 @@ void bag_last_chunk_gone(struct tocsin_wheel *wheel, struct place place)
     chunk_free(wheel, chunk);
     if (before == 0) {
         struct level *level = &wheel->levels[place.level];
-        level->in_use--;
+        if (--level->in_use == 0)
+            wheel->levels_in_use &= ~(1u << place.level);
         occupancy_clear(&level->occupied, place.bag - level->first);
     }
 }
@@ -253,7 +255,6 @@ static void node_arm(struct tocsin_wheel *wheel, uint32_t index, uint64_t due, u
     node->due = due;
     node->cookie = cookie;
     bag_put(wheel, place_to_arm(wheel, due), index);
-    wheel->pending++;
 }
 
 /* The long ways. Out of line, so that the short ones need no registers saved. */
@@ -314,20 +315,22 @@ cancel_any(struct tocsin_wheel *wheel, struct tocsin_timer timer, uint64_t *ret_
         *ret_cookie = node->cookie;
     bag_remove(wheel, place_of(wheel, node), node);
     node_free(wheel, (uint32_t)timer.id);
-    wheel->pending--;
     return TOCSIN_OK;
 }
 
-/* The short ways: "fine", a timer on one of its levels, no chunk to take or free. The
- * long way is asked for before anything is changed. */
-
-/* True when where is a position on one of the eight levels, not in late or ready. */
-static inline bool where_is_level(uint32_t where)
+/* A timer that is in no bag just now, to where it belongs. */
+__attribute__((noinline)) static enum tocsin_status put_any(struct tocsin_wheel *wheel,
+                                                            uint32_t index)
 {
-    return where - CHUNK_WORDS < (8u << WHERE_LEVEL_SHIFT) - CHUNK_WORDS;
+    bag_put(wheel, place_to_arm(wheel, wheel->nodes[index].due), index);
+    return TOCSIN_OK;
 }
 
-/* The handle of a free node, without a look at the node if it was freed last. */
+/* The short ways: "fine", a timer on one of its levels, no chunk to take or free. What
+ * counts on them is the number of stores (docs/decisions/0003). */
+
+/* The handle of a free node, without a look at the node if it was freed last; 0 when
+ * there is none. */
 static inline struct tocsin_timer node_next(struct tocsin_wheel *wheel)
 {
     struct tocsin_timer next = wheel->spare;
@@ -336,38 +339,42 @@ static inline struct tocsin_timer node_next(struct tocsin_wheel *wheel)
         return next;
     }
     uint32_t index = wheel->free_node;
-    if (index != NODE_NONE) {
-        wheel->free_node = (uint32_t)wheel->nodes[index].due;
-        return node_handle(wheel, index);
-    }
-    return next;
+    if (index == NODE_NONE)
+        return next;
+    wheel->free_node = (uint32_t)wheel->nodes[index].due;
+    return node_handle(wheel, index);
+}
+
+static inline enum tocsin_status byte_put(struct tocsin_wheel *wheel, struct node *node,
+                                          uint32_t index, uint64_t due)
+{
+    uint64_t tick = wheel->short_tick;
+    if (due <= tick)
+        return put_any(wheel, index);
+    uint32_t level = byte_level(tick, due);
+    uint32_t *last = &wheel->bags[byte_bag(level, due)];
+    uint32_t at = *last + 1;
+    if (at % CHUNK_WORDS == 0)
+        return put_any(wheel, index);
+    *last = at;
+    wheel->arena[at] = index;
+    node->where = level << WHERE_LEVEL_SHIFT | at;
+    return TOCSIN_OK;
 }
 
 enum tocsin_status tocsin_wheel_arm(struct tocsin_wheel *wheel, uint64_t due, uint64_t cookie,
                                     struct tocsin_timer *ret_timer)
 {
-    uint64_t tick = wheel->short_tick;
-    if (due <= tick || ret_timer == NULL)
+    if (ret_timer == NULL)
         return arm_any(wheel, due, cookie, ret_timer);
-    uint32_t level = byte_level(tick, due);
-    uint32_t *last = &wheel->bags[byte_bag(level, due)];
-    uint32_t at = *last + 1;
-    struct tocsin_timer timer = {0};
-    if (at % CHUNK_WORDS != 0)
-        timer = node_next(wheel);
+    struct tocsin_timer timer = node_next(wheel);
     if (timer.id == 0)
         return arm_any(wheel, due, cookie, ret_timer);
-    *last = at;
-    wheel->arena[at] = (uint32_t)timer.id;
-    wheel->pending++;
-    wheel->nodes[(uint32_t)timer.id] = (struct node){
-        .due = due,
-        .cookie = cookie,
-        .where = level << WHERE_LEVEL_SHIFT | at,
-        .generation = (uint32_t)(timer.id >> 32),
-    };
     *ret_timer = timer;
-    return TOCSIN_OK;
+    struct node *node = &wheel->nodes[(uint32_t)timer.id];
+    node->due = due;
+    node->cookie = cookie;
+    return byte_put(wheel, node, (uint32_t)timer.id, due);
 }
 
 enum tocsin_status tocsin_wheel_arm_after(struct tocsin_wheel *wheel, uint64_t delay,
@@ -379,61 +386,50 @@ enum tocsin_status tocsin_wheel_arm_after(struct tocsin_wheel *wheel, uint64_t d
     return tocsin_wheel_arm(wheel, due, cookie, ret_timer);
 }
 
+/* Take a timer out of its bag; where is where it was. False, and nothing done: take
+ * the long way. */
+static inline bool byte_remove(struct tocsin_wheel *wheel, struct tocsin_timer timer)
+{
+    uint32_t index = (uint32_t)timer.id;
+    if (index >= wheel->used_nodes || !wheel->bytes)
+        return false;
+    struct node *node = &wheel->nodes[index];
+    uint32_t where = node->where;
+    /* Only a position on one of the eight levels, not in late or ready, will do. */
+    if (node->generation != timer.id >> 32 ||
+        where - CHUNK_WORDS >= (8u << WHERE_LEVEL_SHIFT) - CHUNK_WORDS)
+        return false;
+    uint32_t *last = &wheel->bags[byte_bag(where >> WHERE_LEVEL_SHIFT, node->due)];
+    uint32_t moved_at = *last;
+    if ((moved_at - 1) % CHUNK_WORDS == 0)
+        return false;
+    uint32_t moved = wheel->arena[moved_at];
+    *last = moved_at - 1;
+    wheel->arena[where & WHERE_POSITION] = moved;
+    wheel->nodes[moved].where = where;
+    return true;
+}
+
 enum tocsin_status tocsin_wheel_rearm(struct tocsin_wheel *wheel, struct tocsin_timer timer,
                                       uint64_t due)
 {
-    uint32_t index = (uint32_t)timer.id;
-    uint64_t tick = wheel->short_tick;
-    if (due <= tick || index >= wheel->used_nodes)
+    if (!byte_remove(wheel, timer))
         return rearm_any(wheel, timer, due);
-    uint32_t level = byte_level(tick, due);
-    uint32_t *to = &wheel->bags[byte_bag(level, due)];
-    uint32_t at = *to + 1;
-    struct node *node = &wheel->nodes[index];
-    uint32_t where = node->where;
-    if (at % CHUNK_WORDS == 0 || node->generation != timer.id >> 32 || !where_is_level(where))
-        return rearm_any(wheel, timer, due);
-    uint32_t old_level = where >> WHERE_LEVEL_SHIFT;
-    uint32_t *from = &wheel->bags[byte_bag(old_level, node->due)];
-    uint32_t last = *from;
-    if ((last - 1) % CHUNK_WORDS == 0 || from == to)
-        return rearm_any(wheel, timer, due);
-    uint32_t *arena = wheel->arena;
-    uint32_t moved = arena[last];
-    *from = last - 1;
-    *to = at;
-    arena[where & WHERE_POSITION] = moved;
-    wheel->nodes[moved].where = where;
-    arena[at] = index;
-    node->where = level << WHERE_LEVEL_SHIFT | at;
+    struct node *node = &wheel->nodes[(uint32_t)timer.id];
     node->due = due;
-    return TOCSIN_OK;
+    return byte_put(wheel, node, (uint32_t)timer.id, due);
 }
 
 enum tocsin_status tocsin_wheel_cancel(struct tocsin_wheel *wheel, struct tocsin_timer timer,
                                        uint64_t *ret_cookie)
 {
-    uint32_t index = (uint32_t)timer.id;
     uint32_t next_generation = (uint32_t)(timer.id >> 32) + 1;
-    if (index >= wheel->used_nodes || next_generation == 0 || !wheel->bytes)
+    if (next_generation == 0 || !byte_remove(wheel, timer))
         return cancel_any(wheel, timer, ret_cookie);
+    uint32_t index = (uint32_t)timer.id;
     struct node *node = &wheel->nodes[index];
-    uint32_t where = node->where;
-    if (node->generation != timer.id >> 32 || !where_is_level(where))
-        return cancel_any(wheel, timer, ret_cookie);
-    uint32_t level = where >> WHERE_LEVEL_SHIFT;
-    uint32_t *from = &wheel->bags[byte_bag(level, node->due)];
-    uint32_t last = *from;
-    if ((last - 1) % CHUNK_WORDS == 0)
-        return cancel_any(wheel, timer, ret_cookie);
     if (ret_cookie != NULL)
         *ret_cookie = node->cookie;
-    uint32_t *arena = wheel->arena;
-    uint32_t moved = arena[last];
-    *from = last - 1;
-    arena[where & WHERE_POSITION] = moved;
-    wheel->nodes[moved].where = where;
-    wheel->pending--;
     node->where = WHERE_FREE;
     node->generation = next_generation;
     if (wheel->spare.id == 0) {

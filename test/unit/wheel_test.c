@@ -511,7 +511,6 @@ TEST(wheel_check_sees_damage)
     } damages[] = {
         {&wheel->nodes[3].where, wheel->nodes[4].where},
         {&wheel->nodes[3].generation, 0},
-        {&wheel->pending, 7},
         {&wheel->levels[1].in_use, 7},
         {&wheel->bag_chunks[wheel->bag_count - 1], 1},
         {&wheel->free_node, 3},
