@@ -8,12 +8,11 @@
  *            period: the peers stop after PEER_PAIRS_MAX pairs, of the same state.
  *   pair     timed, after steady, so that the memory is as mixed as it gets.
  *   rearm    timed, after pair.
- *   expire   timed, in a child of its own: ours goes from wake to wake, as a loop
- *            that sleeps does, mostly 1 ms. A peer's turn has a fixed cost that is
- *            its loop's, not its heap's: its clock moves so that some EXPIRE_BATCH
- *            timers are due per turn. That is the better deal. Constant delays
- *            are armed over 30 s, one after the other, as they would be in life,
- *            or all would be due in one tick.
+ *   expire   timed, in a child of its own. A peer's turn has a fixed cost that is
+ *            its loop's, not its heap's, so the clock moves for all of them so that
+ *            some EXPIRE_BATCH timers are due per turn. Constant delays are armed
+ *            over 30 s, one after the other, as they would be in life, or all would
+ *            be due in one tick.
  *
  * Time is the child's CPU time: nothing here waits, so it differs from the time
  * that passes only by what other programs took of the processor meanwhile.
@@ -60,7 +59,7 @@ static void run_steady(const struct task *task, void *self, struct firing *firin
     const struct workload *workload = task->workload;
     size_t batch = workload->pairs_per_ms;
     size_t turns = TURN_MS, round = workload->churn_count / batch;
-    if (structure->wake == NULL && turns > PEER_PAIRS_MAX / batch)
+    if (!structure->turns && turns > PEER_PAIRS_MAX / batch)
         turns = PEER_PAIRS_MAX / batch;
     firing->again = workload->again;
     firing->fired = 0;
@@ -120,11 +119,6 @@ static uint64_t run_out(const struct task *task, void *self, uint64_t start_ms,
     const struct structure *structure = task->structure;
     const struct workload *workload = task->workload;
     uint64_t turns = 0, at_ms = start_ms;
-    if (structure->wake != NULL) {
-        for (; structure->wake(self, &at_ms); turns++)
-            structure->advance(self, at_ms);
-        return turns;
-    }
     uint64_t end_ms = start_ms + longest_ms(workload->dist) + 2;
     for (; firing->fired < workload->pending && at_ms < end_ms; turns++) {
         at_ms = start_ms + workload_next_ms(workload, at_ms - start_ms, EXPIRE_BATCH);

@@ -68,8 +68,8 @@ static void print_legend(FILE *out)
         "rearm    the same in the one call there is for it\n"
         "running  per pair, 1 ms passing each pending/6000 pairs; what fires is armed again;\n"
         "         ours over a full turn of 65.5 s, the peers for at most 500k pairs of the same\n"
-        "expire   per timer, the clock running until all have fired; ours from wake to wake,\n"
-        "         the peers some 64 timers a turn, without a system call in their loops\n"
+        "expire   per timer, the clock running until all have fired, some 64 timers a turn,\n"
+        "         without a system call in the peers' loops\n"
         "bytes    growth of resident memory per timer, with the caller's own object\n");
 }
 

@@ -46,8 +46,8 @@ struct structure {
     void (*rearms)(void *self, const struct step *steps, size_t count);
     /* The clock shows now_ms: fire what is due. */
     void (*advance)(void *self, uint64_t now_ms);
-    /* When to advance next. NULL: it does not tell, so others choose the times. */
-    bool (*wake)(void *self, uint64_t *ret_at_ms);
+    /* Some of its costs come round only once per turn of its levels. */
+    bool turns;
     /* True when none of its timers is pending; asks each of them. */
     bool (*idle)(void *self);
     /* What it says itself that it takes. NULL: it does not tell. */

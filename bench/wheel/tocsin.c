@@ -85,12 +85,6 @@ static void advance(void *data, uint64_t now_ms)
     tocsin_wheel_advance(self->wheel, now_ms, 0, fire, self);
 }
 
-static bool wake(void *data, uint64_t *ret_at_ms)
-{
-    struct tocsin *self = data;
-    return tocsin_wheel_wake(self->wheel, ret_at_ms);
-}
-
 static bool idle(void *data)
 {
     struct tocsin *self = data;
@@ -121,7 +115,7 @@ const struct structure structure_tocsin = {
     .pairs = pairs,
     .rearms = rearms,
     .advance = advance,
-    .wake = wake,
+    .turns = true,
     .idle = idle,
     .bytes = bytes,
 };

@@ -8,7 +8,8 @@
  *   2. take: what is ready, and then what is in the first level's slot that now is
  *      in, is due;
  *   3. turn: to the next tick at which an occupied slot comes up, on any level,
- *      however far that is.
+ *      however far that is; when the slot has few timers, straight to the first of
+ *      them, so that lonely timers do not wander down level by level.
  */
 #include "wheel/core.h"
 
@@ -114,8 +115,9 @@ static bool level_next_tick(const struct level *level, uint64_t *ret_tick)
     return true;
 }
 
-bool wheel_next_tick(const struct tocsin_wheel *wheel, uint64_t *ret_tick)
+bool wheel_next_event(const struct tocsin_wheel *wheel, struct event *ret_event)
 {
+    struct event event = {.tick = UINT64_MAX, .other = UINT64_MAX};
     bool found = false;
     uint32_t in_use = wheel->levels_in_use & ((1u << wheel->level_count) - 1);
     for (; in_use != 0; in_use &= in_use - 1) {
@@ -123,15 +125,33 @@ bool wheel_next_tick(const struct tocsin_wheel *wheel, uint64_t *ret_tick)
         uint64_t tick;
         if (!level_next_tick(&wheel->levels[i], &tick))
             continue;
-        if (!found || tick < *ret_tick)
-            *ret_tick = tick;
+        if (!found || tick < event.tick)
+            event = (struct event){.tick = tick, .other = event.tick, .level = i};
+        else if (tick < event.other)
+            event.other = tick;
         found = true;
         /* Before the slot of the level above ends, nothing comes up there or higher. */
         const struct level *above = &wheel->levels[i + 1];
-        if (i + 1 < wheel->level_count && level_number(above, *ret_tick) == above->current)
+        if (i + 1 < wheel->level_count && level_number(above, event.tick) == above->current)
             break;
     }
+    *ret_event = event;
     return found;
+}
+
+uint64_t wheel_event_tick(const struct tocsin_wheel *wheel, const struct event *event)
+{
+    const struct level *level = &wheel->levels[event->level];
+    uint32_t bag = level->first + level_place(level, level_number(level, event->tick));
+    if (event->level == 0 || wheel->bag_chunks[bag] > 1)
+        return event->tick;
+    const uint32_t *words = &wheel->arena[wheel->bags[bag] / CHUNK_WORDS * (size_t)CHUNK_WORDS];
+    uint64_t first = event->other;
+    for (uint32_t i = CHUNK_HEAD; i <= wheel->bags[bag] % CHUNK_WORDS; i++) {
+        uint64_t tick = tick_of_due(wheel, wheel->nodes[words[i]].due);
+        first = tick < first ? tick : first;
+    }
+    return first;
 }
 
 /* The bag from which to take: what came late goes first. False: neither has any. */
@@ -162,24 +182,25 @@ static bool find_due(struct tocsin_wheel *wheel, uint64_t target, size_t *left,
             return *left > 0;
         if (wheel->tick >= target)
             return false;
-        uint64_t tick;
-        if (!wheel_next_tick(wheel, &tick) || tick > target) {
+        struct event event;
+        if (!wheel_next_event(wheel, &event) || event.tick > target) {
             turn_to(wheel, target);
             return false;
         }
         if (*left == 0)
             return false;
         (*left)--;
-        turn_to(wheel, tick);
+        uint64_t tick = wheel_event_tick(wheel, &event);
+        turn_to(wheel, tick < target ? tick : target);
     }
 }
 
 static bool is_behind(const struct tocsin_wheel *wheel, uint64_t target)
 {
     struct place place;
-    uint64_t tick;
+    struct event event;
     return wheel->to_cascade != 0 || place_due(wheel, &place) ||
-           (wheel->tick < target && wheel_next_tick(wheel, &tick) && tick <= target);
+           (wheel->tick < target && wheel_next_event(wheel, &event) && event.tick <= target);
 }
 
 /* A call: what it may still do, and where it goes. */

@@ -334,7 +334,16 @@ enum tocsin_status wheel_arm_reserved(struct tocsin_wheel *wheel, struct tocsin_
                                       uint64_t due, uint64_t cookie);
 void wheel_unreserve(struct tocsin_wheel *wheel, struct tocsin_timer timer);
 
-/* The next tick, after the wheel's, at which a slot comes up that has timers. */
-bool wheel_next_tick(const struct tocsin_wheel *wheel, uint64_t *ret_tick);
+/* The next slot after those that now is in that has timers. */
+struct event {
+    uint64_t tick;  /* when it comes up */
+    uint64_t other; /* before that nothing comes up on any other level */
+    uint32_t level;
+};
+
+bool wheel_next_event(const struct tocsin_wheel *wheel, struct event *ret_event);
+/* Up to when nothing needs to be done about it: the tick itself, or later, when the
+ * slot has so few timers that a look at each is cheap. */
+uint64_t wheel_event_tick(const struct tocsin_wheel *wheel, const struct event *event);
 
 #endif

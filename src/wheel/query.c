@@ -6,11 +6,11 @@ bool tocsin_wheel_wake(const struct tocsin_wheel *wheel, uint64_t *ret_at)
 {
     if (wheel->levels_in_use == 0)
         return false;
-    uint64_t tick;
+    struct event event;
     bool due = wheel->to_cascade != 0 || wheel->levels_in_use >> wheel->late != 0 ||
                !bag_is_empty(wheel, level_current_bag(&wheel->levels[0])) ||
-               !wheel_next_tick(wheel, &tick);
-    uint64_t at = due ? wheel->now : time_of_tick(wheel, tick);
+               !wheel_next_event(wheel, &event);
+    uint64_t at = due ? wheel->now : time_of_tick(wheel, wheel_event_tick(wheel, &event));
     *ret_at = at > wheel->now ? at : wheel->now;
     return true;
 }
