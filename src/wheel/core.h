@@ -256,13 +256,13 @@ static inline size_t wheel_chunks_for(const struct tocsin_wheel *wheel, size_t t
 }
 
 /* Bags. */
-void bag_first_chunk(struct tocsin_wheel *wheel, struct place place);
-void bag_last_chunk_gone(struct tocsin_wheel *wheel, struct place place);
+void bag_add_chunk(struct tocsin_wheel *wheel, struct place place);
+void bag_drop_chunk(struct tocsin_wheel *wheel, struct place place);
 
 static inline void bag_put(struct tocsin_wheel *wheel, struct place place, uint32_t index)
 {
     if (wheel->bags[place.bag] % CHUNK_WORDS == CHUNK_WORDS - 1)
-        bag_first_chunk(wheel, place);
+        bag_add_chunk(wheel, place);
     uint32_t at = ++wheel->bags[place.bag];
     wheel->arena[at] = index;
     wheel->nodes[index].where = place.level << WHERE_LEVEL_SHIFT | at;
@@ -273,7 +273,7 @@ static inline void bag_drop_last(struct tocsin_wheel *wheel, struct place place,
 {
     wheel->bags[place.bag] -= count;
     if (wheel->bags[place.bag] % CHUNK_WORDS == 0)
-        bag_last_chunk_gone(wheel, place);
+        bag_drop_chunk(wheel, place);
 }
 
 /* Take a timer out of its bag: the last entry moves into its place. */

@@ -181,7 +181,7 @@ void tocsin_wheel_destroy(struct tocsin_wheel *wheel)
 }
 
 /* A bag's last chunk is full, or there is none: a new one. */
-void bag_first_chunk(struct tocsin_wheel *wheel, struct place place)
+void bag_add_chunk(struct tocsin_wheel *wheel, struct place place)
 {
     uint32_t last = wheel->bags[place.bag];
     uint32_t chunk = chunk_take(wheel);
@@ -196,7 +196,8 @@ void bag_first_chunk(struct tocsin_wheel *wheel, struct place place)
     }
 }
 
-void bag_last_chunk_gone(struct tocsin_wheel *wheel, struct place place)
+/* A bag's last chunk has no entry left. */
+void bag_drop_chunk(struct tocsin_wheel *wheel, struct place place)
 {
     uint32_t chunk = wheel->bags[place.bag] / CHUNK_WORDS;
     uint32_t before = wheel->arena[(size_t)chunk * CHUNK_WORDS];

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "runner.h"
+#include "support/wheel_checks.h"
 
 static struct tocsin_wheel *make_wheel(uint32_t max_timers)
 {
@@ -24,13 +25,6 @@ static struct tocsin_inbox *make_inbox(struct tocsin_wheel *wheel, uint32_t capa
     struct tocsin_inbox_config config = {.capacity = capacity};
     assert_int_equal(tocsin_inbox_create(wheel, &config, &inbox, NULL), TOCSIN_OK);
     return inbox;
-}
-
-static void assert_whole(const struct tocsin_wheel *wheel)
-{
-    struct tocsin_why why = {""};
-    if (tocsin_wheel_check(wheel, &why) != TOCSIN_OK)
-        fail_msg("%s", why.text);
 }
 
 TEST(inbox_ticket_is_the_handle_of_the_timer)

@@ -6,28 +6,9 @@
 
 #include "runner.h"
 #include "support/limited_memory.h"
+#include "support/wheel_checks.h"
 #include "wheel/core.h"
 #include <tocsin/inbox.h>
-
-static void assert_whole(const struct tocsin_wheel *wheel)
-{
-    struct tocsin_why why = {""};
-    if (tocsin_wheel_check(wheel, &why) != TOCSIN_OK)
-        fail_msg("%s", why.text);
-}
-
-static size_t take_all(struct tocsin_wheel *wheel, uint64_t now)
-{
-    struct tocsin_due due[256];
-    size_t total = 0;
-    size_t count;
-    enum tocsin_status status;
-    do {
-        status = tocsin_wheel_take(wheel, now, 0, due, 256, &count);
-        total += count;
-    } while (status == TOCSIN_MORE);
-    return total;
-}
 
 enum { TIMERS = 30000 };
 

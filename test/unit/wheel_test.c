@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "runner.h"
+#include "support/wheel_checks.h"
 #include "wheel/core.h"
 
 #define DAY_MS (UINT64_C(24) * 60 * 60 * 1000)
@@ -43,27 +44,6 @@ static struct tocsin_timer arm(struct tocsin_wheel *wheel, uint64_t due, uint64_
     struct tocsin_timer timer = {0};
     assert_int_equal(tocsin_wheel_arm(wheel, due, cookie, &timer), TOCSIN_OK);
     return timer;
-}
-
-static size_t take_all(struct tocsin_wheel *wheel, uint64_t now)
-{
-    struct tocsin_due due[64];
-    size_t total = 0;
-    size_t count;
-    enum tocsin_status status;
-    do {
-        status = tocsin_wheel_take(wheel, now, 0, due, 64, &count);
-        total += count;
-    } while (status == TOCSIN_MORE);
-    assert_int_equal(status, TOCSIN_OK);
-    return total;
-}
-
-static void assert_whole(const struct tocsin_wheel *wheel)
-{
-    struct tocsin_why why = {""};
-    if (tocsin_wheel_check(wheel, &why) != TOCSIN_OK)
-        fail_msg("%s", why.text);
 }
 
 /* W-12: a wheel of 100 ms x 10 fires a task of 500 ms by 600 ms. */
