@@ -13,8 +13,10 @@ BENCHES := $(patsubst bench/%.c,bench-%,$(shell grep -ls '^int main\b' bench/*.c
 .PHONY: all run test bench $(BENCHES) fuzz mutants coverage lint format install clean help
 .DEFAULT_GOAL := all
 
+# Two at once in one tree would write over each other.
 all: build/release/build.ninja
-	@cmake --build build/release
+	@if command -v flock >/dev/null; then flock build/release.lock cmake --build build/release; \
+	    else cmake --build build/release; fi
 
 # Ninja notices changes to the CMake files by itself, but not to the presets.
 build/%/build.ninja: CMakePresets.json
@@ -66,7 +68,7 @@ format:
 	@scripts/lint --format
 
 install: all
-	@DESTDIR=$(DESTDIR) cmake --install build/release --prefix $(PREFIX)
+	@DESTDIR="$(DESTDIR)" cmake --install build/release --prefix "$(PREFIX)"
 
 clean:
 	rm -rf build

@@ -29,7 +29,7 @@ static const struct plan {
     {1000000, DIST_UNIFORM, true},   {1000000, DIST_LOG, false},  {1000000, DIST_CONSTANT, false},
     {10000000, DIST_UNIFORM, false}, {10000000, DIST_LOG, false}, {10000000, DIST_CONSTANT, false},
 };
-enum { PLAN_COUNT = sizeof plans / sizeof plans[0], QUICK_ROUNDS = 3, ROUNDS = 5 };
+enum { PLAN_COUNT = sizeof plans / sizeof plans[0], ROUNDS = 5 };
 
 struct options {
     bool quick;
@@ -45,7 +45,7 @@ struct options {
 static void usage(FILE *out)
 {
     fprintf(out, "usage: bench-wheel [options]\n"
-                 "  --quick             100k and 1M, uniform delays, three rounds\n"
+                 "  --quick             100k and 1M, uniform delays\n"
                  "  --rounds N          so many rounds for everything\n"
                  "  --only KEY=VALUE    pending=1000000, dist=uniform|log|constant,\n"
                  "                      structure=tocsin|libev|libuv|libevent|libevent-common,\n"
@@ -121,7 +121,7 @@ static unsigned rounds_of(const struct options *options)
 {
     if (options->rounds > 0)
         return options->rounds;
-    return options->quick ? QUICK_ROUNDS : ROUNDS;
+    return ROUNDS;
 }
 
 static bool plan_wanted(const struct options *options, const struct plan *plan, unsigned round)

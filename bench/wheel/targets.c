@@ -150,11 +150,9 @@ static void add_known_best(struct list *list, const struct results *results)
             {"expiry", bench_median(&ours->expire), known_best[i].expire_ns},
         };
         for (size_t j = 0; j < sizeof figures / sizeof figures[0]; j++) {
-            struct bench_target *added =
-                add(list, "ns", figures[j].known, figures[j].value,
-                    "%s, %u uniform, below the best known wheel", figures[j].name, pending);
-            added->factor = scale;
-            added->yardstick = figures[j].known;
+            note(add(list, "ns", figures[j].known * scale, figures[j].value,
+                     "%s, %u uniform, below the best known wheel", figures[j].name, pending),
+                 "%.0f ns on another machine, scaled by the miss", figures[j].known);
         }
         if (pending == MILLION)
             add(list, "bytes", KNOWN_BEST_BYTES, bench_median(&ours->bytes),

@@ -3,7 +3,7 @@
  *
  * A bounded queue in front of one wheel. Any thread pushes; the thread that owns
  * the wheel drains. Arming gives a ticket at once: it is the handle the timer
- * will have, so the owner may use it with the wheel's own calls too.
+ * will have, so once it is drained the owner may use it with the wheel's own calls.
  *
  * Promise   a push that answers OK is carried out by a later drain, in the order
  *           of the pushes; one that answers FULL has done nothing. A cancel that
@@ -27,7 +27,7 @@ extern "C" {
 struct tocsin_inbox;
 
 struct tocsin_inbox_config {
-    uint32_t capacity; /* rounded up to a power of two; 0: 4096 */
+    uint32_t capacity; /* rounded up to a power of two, 2 at least; 0: 4096 */
     /* Called by a pushing thread when the owner has said that it sleeps, once per
      * sleep: write an eventfd, signal a condition. May be NULL. */
     void (*wake)(void *arg);

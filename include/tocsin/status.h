@@ -23,7 +23,8 @@ extern "C" {
     row(FULL, true, "the stated maximum is reached")                                               \
     row(NO_MEMORY, true, "the system gave no memory")                                              \
     row(BUSY, true, "not from here or not yet: it is in use")                                      \
-    row(CORRUPT, false, "the recount does not agree with the books: a bug or a stray write")
+    row(CORRUPT, false, "the recount does not agree with the books: a bug or a stray write")       \
+    row(NONE, false, "there is none: the search has come to its end")
 
 enum tocsin_status {
 #define TOCSIN_STATUS_ROW(name, retryable, text) TOCSIN_##name,

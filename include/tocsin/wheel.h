@@ -12,13 +12,16 @@
  * Promise   a timer comes out once per arming, at the first call whose now is at
  *           or past its due time rounded up to the base tick; never before it is
  *           due. No delay is too long.
- * Order     by due tick; unspecified inside one tick. What is armed already due
- *           comes out at the next call, not in the running one.
+ * Order     by due tick; unspecified inside one tick. What is armed when the wheel
+ *           has reached its tick already is late: it comes out at the next call,
+ *           in no order, and calls that reach their work limit take turns between
+ *           it and the rest.
  * Cost      arm, rearm and cancel O(1); taking due timers O(1) each, amortised;
  *           passing over time in which nothing is due costs by the number of
  *           levels, not by the time.
- * Memory    28 bytes a timer, in steps that double up to 2 MiB. An empty wheel has
- *           640 KiB set aside ("fine"), of which it touches little. Taken as the
+ * Memory    28 bytes a timer, in steps that double up to 2 MiB: 32 at a million,
+ *           56 at fifty thousand. An empty wheel has 640 KiB set aside ("fine"),
+ *           of which it touches little. Taken as the
  *           number of pending timers rises and kept for the next ones;
  *           tocsin_wheel_trim gives it back. Only create and arm ask for memory; a
  *           refusal is a status and leaves the wheel as it was.
@@ -41,9 +44,10 @@ extern "C" {
 
 struct tocsin_wheel;
 
-/* A handle on one arming. Zero is never a timer. A handle whose timer has fired
- * or was cancelled is stale: every call takes it and answers STALE, whatever has
- * been armed since. */
+/* A handle on one arming of one wheel. Zero is never a timer. A handle whose timer
+ * has fired or was cancelled is stale: every call takes it and answers STALE,
+ * whatever has been armed since. A ticket that is still in an inbox (inbox.h) is
+ * answered with BUSY. */
 struct tocsin_timer {
     uint64_t id;
 };
@@ -97,7 +101,8 @@ struct tocsin_wheel_config {
 #define TOCSIN_WHEEL_TIMERS_DEFAULT 16777216u
 #define TOCSIN_WHEEL_TIMERS_MAX 100000000u
 
-/* INVALID (ret_why says what is), NO_MEMORY. config and ret_why may be NULL. */
+/* INVALID (ret_why says what is), NO_MEMORY. config and ret_why may be NULL. A hundred
+ * million timers need a geometry of at most 960 000 slots, "fine" has 2048. */
 enum tocsin_status tocsin_wheel_create(const struct tocsin_wheel_config *config,
                                        struct tocsin_wheel **ret_wheel, struct tocsin_why *ret_why);
 /* Not from a callback, and after the inboxes of this wheel. NULL is fine. */
@@ -109,11 +114,11 @@ enum tocsin_status tocsin_wheel_arm(struct tocsin_wheel *wheel, uint64_t due, ui
 /* Due at now + delay, and at the end of time where that would pass it. */
 enum tocsin_status tocsin_wheel_arm_after(struct tocsin_wheel *wheel, uint64_t delay,
                                           uint64_t cookie, struct tocsin_timer *ret_timer);
-/* Another due time, same handle, same cookie. STALE; never FULL or NO_MEMORY. */
+/* Another due time, same handle, same cookie. STALE, BUSY; never FULL or NO_MEMORY. */
 enum tocsin_status tocsin_wheel_rearm(struct tocsin_wheel *wheel, struct tocsin_timer timer,
                                       uint64_t due);
-/* OK: it will not come out. STALE: there is nothing to cancel. ret_cookie may be
- * NULL. */
+/* OK: it will not come out. STALE: there is nothing to cancel. BUSY: it is still in an
+ * inbox; drain, or cancel through that. ret_cookie may be NULL. */
 enum tocsin_status tocsin_wheel_cancel(struct tocsin_wheel *wheel, struct tocsin_timer timer,
                                        uint64_t *ret_cookie);
 enum tocsin_status tocsin_wheel_get(const struct tocsin_wheel *wheel, struct tocsin_timer timer,
@@ -138,11 +143,12 @@ enum tocsin_status tocsin_wheel_take(struct tocsin_wheel *wheel, uint64_t now, s
  * timers must move down a level. It can be as far away as UINT64_MAX: compare
  * before you multiply. False, and ret_at untouched: nothing pending. */
 bool tocsin_wheel_wake(const struct tocsin_wheel *wheel, uint64_t *ret_at);
-/* The earliest due time itself, as armed. Costs a look at every timer of one slot
- * in the worst case. False: nothing pending. */
+/* The earliest due time itself, as armed. Costs a look at what is late, and at every
+ * timer of the first occupied slot of each level in the worst case. False: nothing
+ * pending. */
 bool tocsin_wheel_next_due(const struct tocsin_wheel *wheel, uint64_t *ret_due);
 
-/* Counted when asked: costs by the number of slots, a few microseconds. */
+/* Counted when asked: costs by the number of slots, 2 microseconds for "fine". */
 size_t tocsin_wheel_count(const struct tocsin_wheel *wheel);
 uint64_t tocsin_wheel_now(const struct tocsin_wheel *wheel);
 
@@ -176,7 +182,7 @@ bool tocsin_wheel_describe_level(const struct tocsin_wheel *wheel, size_t level,
 size_t tocsin_wheel_slot_count(const struct tocsin_wheel *wheel, size_t level, uint32_t slot);
 
 /* Every pending timer once, in no order, until fn answers false. fn may cancel and
- * rearm; what it arms may or may not be visited. */
+ * rearm; what it arms may or may not be visited, but does not make the walk longer. */
 void tocsin_wheel_walk(struct tocsin_wheel *wheel,
                        bool (*fn)(void *arg, const struct tocsin_due *due), void *arg);
 

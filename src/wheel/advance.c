@@ -68,21 +68,6 @@ static void cascade_some(struct tocsin_wheel *wheel, uint32_t level, size_t *lef
     *left -= count;
 }
 
-/* What was armed already due, and is there when the call begins, is ready. */
-static void admit_late(struct tocsin_wheel *wheel, size_t *left)
-{
-    struct place late = place_current(wheel, wheel->late);
-    struct place ready = place_current(wheel, wheel->ready);
-    while (!bag_is_empty(wheel, late.bag) && *left > 0) {
-        uint32_t indexes[CHUNK_ENTRIES];
-        uint32_t room = *left < CHUNK_ENTRIES ? (uint32_t)*left : CHUNK_ENTRIES;
-        uint32_t count = bag_take_some(wheel, late, room, indexes);
-        for (uint32_t i = 0; i < count; i++)
-            bag_put(wheel, ready, indexes[i]);
-        *left -= count;
-    }
-}
-
 static void turn_to(struct tocsin_wheel *wheel, uint64_t tick)
 {
     assert(tick > wheel->tick && wheel->to_cascade == 0);
@@ -154,18 +139,17 @@ uint64_t wheel_event_tick(const struct tocsin_wheel *wheel, const struct event *
     return first;
 }
 
-/* The bag from which to take: what came late goes first. False: neither has any. */
-static bool place_due(const struct tocsin_wheel *wheel, struct place *ret_place)
+/* What is ready, or what is in the first level's current slot. False: it is empty. */
+static bool place_due(const struct tocsin_wheel *wheel, uint32_t level, struct place *ret_place)
 {
-    bool ready = (wheel->levels_in_use >> wheel->ready & 1) != 0;
-    *ret_place = place_current(wheel, ready ? wheel->ready : 0);
+    *ret_place = place_current(wheel, level);
     return !bag_is_empty(wheel, ret_place->bag);
 }
 
-/* Bring the wheel to where something is due, and say in which bag. False: nothing
- * more is due by target, or no work is left to do it with. */
-static bool find_due(struct tocsin_wheel *wheel, uint64_t target, size_t *left,
-                     struct place *ret_place)
+/* Bring the wheel to where something is due in the first level's current slot. False:
+ * nothing more is due by target, or no work is left to do it with. */
+static bool find_on_time(struct tocsin_wheel *wheel, uint64_t target, size_t *left,
+                         struct place *ret_place)
 {
     for (;;) {
         while (wheel->to_cascade != 0) {
@@ -178,7 +162,7 @@ static bool find_due(struct tocsin_wheel *wheel, uint64_t target, size_t *left,
             }
             wheel->to_cascade &= ~(1u << level);
         }
-        if (place_due(wheel, ret_place))
+        if (place_due(wheel, 0, ret_place))
             return *left > 0;
         if (wheel->tick >= target)
             return false;
@@ -199,7 +183,7 @@ static bool is_behind(const struct tocsin_wheel *wheel, uint64_t target)
 {
     struct place place;
     struct event event;
-    return wheel->to_cascade != 0 || place_due(wheel, &place) ||
+    return wheel->to_cascade != 0 || place_due(wheel, 0, &place) ||
            (wheel->tick < target && wheel_next_event(wheel, &event) && event.tick <= target);
 }
 
@@ -207,8 +191,20 @@ static bool is_behind(const struct tocsin_wheel *wheel, uint64_t target)
 struct call {
     uint64_t target;
     size_t left;
-    bool late_left; /* not all of what was late at the start could be admitted */
+    bool admitted; /* what was late when it began is ready */
 };
+
+/* Late and ready change places, once a call, when nothing is ready any more. So what
+ * a callback arms as already due waits, mostly, for the next call. */
+static void call_admit_late(struct tocsin_wheel *wheel, struct call *call)
+{
+    if (call->admitted || (wheel->levels_in_use >> wheel->ready & 1) != 0)
+        return;
+    uint32_t late = wheel->late;
+    wheel->late = wheel->ready;
+    wheel->ready = late;
+    call->admitted = true;
+}
 
 static enum tocsin_status call_begin(struct tocsin_wheel *wheel, uint64_t now, size_t max_work,
                                      struct call *ret_call)
@@ -218,20 +214,34 @@ static enum tocsin_status call_begin(struct tocsin_wheel *wheel, uint64_t now, s
     wheel->in_call = true;
     if (now > wheel->now)
         wheel->now = now;
-    size_t left = max_work != 0 ? max_work : SIZE_MAX;
-    admit_late(wheel, &left);
     *ret_call = (struct call){
         .target = tick_of_now(wheel, wheel->now),
-        .left = left,
-        .late_left = (wheel->levels_in_use >> wheel->late & 1) != 0,
+        .left = max_work != 0 ? max_work : SIZE_MAX,
     };
+    call_admit_late(wheel, ret_call);
     return TOCSIN_OK;
+}
+
+/* The bag to take from next. False: the call is done. */
+static bool call_find_due(struct tocsin_wheel *wheel, struct call *call, struct place *ret_place)
+{
+    if (wheel->ready_last && find_on_time(wheel, call->target, &call->left, ret_place))
+        return true;
+    call_admit_late(wheel, call);
+    if (place_due(wheel, wheel->ready, ret_place))
+        return call->left > 0;
+    return find_on_time(wheel, call->target, &call->left, ret_place);
 }
 
 static enum tocsin_status call_end(struct tocsin_wheel *wheel, const struct call *call)
 {
+    struct place place;
+    bool more = place_due(wheel, wheel->ready, &place) ||
+                (!call->admitted && place_due(wheel, wheel->late, &place)) ||
+                is_behind(wheel, call->target);
     wheel->in_call = false;
-    return call->late_left || is_behind(wheel, call->target) ? TOCSIN_MORE : TOCSIN_OK;
+    wheel->ready_last = more && !wheel->ready_last;
+    return more ? TOCSIN_MORE : TOCSIN_OK;
 }
 
 /* What is known of a due timer, after which its node is free for the next. */
@@ -254,7 +264,7 @@ enum tocsin_status tocsin_wheel_advance(struct tocsin_wheel *wheel, uint64_t now
     if (status != TOCSIN_OK)
         return status;
     struct place place;
-    while (find_due(wheel, call.target, &call.left, &place)) {
+    while (call_find_due(wheel, &call, &place)) {
         /* One at a time: fn may cancel any that are left in the bag. */
         for (; call.left > 0 && !bag_is_empty(wheel, place.bag); call.left--) {
             struct tocsin_due due = node_finish(wheel, bag_take_one(wheel, place));
@@ -273,7 +283,7 @@ enum tocsin_status tocsin_wheel_take(struct tocsin_wheel *wheel, uint64_t now, s
         return status;
     size_t taken = 0;
     struct place place;
-    while (taken < room && find_due(wheel, call.target, &call.left, &place)) {
+    while (taken < room && call_find_due(wheel, &call, &place)) {
         uint32_t indexes[CHUNK_ENTRIES];
         size_t limit = room - taken < call.left ? room - taken : call.left;
         uint32_t count = bag_take_some(

@@ -129,7 +129,7 @@ static bool check_nodes(const struct recount *recount)
         uint32_t where = wheel->nodes[i].where;
         free_nodes += where == WHERE_FREE;
         worn += where == WHERE_WORN;
-        reserved += where == WHERE_RESERVED || where == WHERE_REVOKED;
+        reserved += where == WHERE_RESERVED;
         if ((wheel->nodes[i].generation == 0) != (where == WHERE_WORN))
             return wrong(recount, "node %" PRIu32 " has a generation that cannot be", i);
     }
@@ -179,7 +179,7 @@ static bool check_chunks(const struct recount *recount)
 enum tocsin_status tocsin_wheel_check(const struct tocsin_wheel *wheel, struct tocsin_why *ret_why)
 {
     struct recount recount = {.wheel = wheel, .why = ret_why};
-    for (uint32_t i = 0; i <= wheel->ready; i++) {
+    for (uint32_t i = 0; i < wheel->level_count + 2; i++) {
         if (!check_level(&recount, i))
             return TOCSIN_CORRUPT;
     }

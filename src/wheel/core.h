@@ -29,8 +29,8 @@
  * less than a full turn ahead of the one that now is in. Hence the slot of a level
  * above the first that now is in is empty, but while it is being emptied; on the
  * first level it holds what is due. Two more bags stand beside the levels, each as
- * a level with one slot: what is armed already due waits in `late` for the next
- * call, which moves it to `ready`.
+ * a level with one slot: what is armed already due waits in `late`; the next call
+ * lets `late` and `ready` change places, and takes what is ready.
  *
  * Speed is the number of cache misses that are under way at once, and that is how
  * many operations fit into what the processor holds back at a time: instructions
@@ -62,11 +62,11 @@ enum {
     WHERE_FREE = 0,     /* the spare one, or on the free list */
     WHERE_WORN = 1,     /* all generations used up: never to be used again */
     WHERE_RESERVED = 2, /* an inbox holds it for a push to come or to be drained */
-    WHERE_REVOKED = 3,  /* reserved, and cancelled before it was drained */
 };
 
 #define WHERE_LEVEL_SHIFT 27
 #define WHERE_POSITION ((1u << WHERE_LEVEL_SHIFT) - 1)
+#define CHUNKS_MAX ((size_t)(WHERE_POSITION + 1) / CHUNK_WORDS)
 
 struct node {
     uint64_t due;
@@ -108,13 +108,14 @@ struct tocsin_wheel {
     uint32_t free_node;        /* the other free ones, linked through due */
     bool bytes;                /* "fine": a level's slot is a byte of the due time */
     bool in_call;
+    bool ready_last; /* the last call did not get through: take turns in who goes first */
     uint32_t level_count;
 
     uint64_t now;  /* caller's unit: the latest time told */
     uint64_t base; /* caller's units per base tick */
     uint32_t asked_levels;
-    uint32_t late;  /* these two are numbers of levels, and their only bags are */
-    uint32_t ready; /* the last two there are */
+    uint32_t late;  /* these two are numbers of levels, level_count and the next, */
+    uint32_t ready; /* and change places */
     uint32_t bag_count;
     uint32_t levels_in_use; /* bit i: level i has timers */
     uint32_t to_cascade;    /* bit i: the slot of level i that now is in has timers */
@@ -238,7 +239,7 @@ static inline uint32_t chunk_take(struct tocsin_wheel *wheel)
         wheel->free_chunk = wheel->arena[(size_t)chunk * CHUNK_WORDS];
         return chunk;
     }
-    assert(wheel->used_chunks < wheel->chunk_room);
+    assert(wheel->used_chunks < wheel->chunk_room && wheel->used_chunks < CHUNKS_MAX);
     return wheel->used_chunks++;
 }
 
@@ -248,11 +249,16 @@ static inline void chunk_free(struct tocsin_wheel *wheel, uint32_t chunk)
     wheel->free_chunk = chunk;
 }
 
-/* Chunks that any distribution of so many timers over the slots can need: the full
+/* Chunks that any distribution of so many timers over the bags can need: the full
  * ones, one that is not full per bag, and the one that is not used. */
+static inline size_t chunks_for(size_t bags, size_t timers)
+{
+    return timers / CHUNK_ENTRIES + bags + 1;
+}
+
 static inline size_t wheel_chunks_for(const struct tocsin_wheel *wheel, size_t timers)
 {
-    return timers / CHUNK_ENTRIES + wheel->bag_count + 1;
+    return chunks_for(wheel->bag_count, timers);
 }
 
 /* Bags. */
@@ -310,7 +316,7 @@ static inline struct node *node_pending(const struct tocsin_wheel *wheel, struct
     return node;
 }
 
-/* NULL for a handle that is not of a reserved timer, revoked or not. */
+/* NULL for a handle that is not of a reserved timer. */
 struct node *node_reserved(const struct tocsin_wheel *wheel, struct tocsin_timer timer);
 
 /* To the free list, out of reach of the handles given out for it. */
@@ -329,9 +335,9 @@ static inline void node_free(struct tocsin_wheel *wheel, uint32_t index)
 
 /* For inboxes: a timer that is not pending yet, but cannot fail to become so. */
 enum tocsin_status wheel_reserve(struct tocsin_wheel *wheel, struct tocsin_timer *ret_timer);
-/* STALE when it was cancelled in the meantime; the reservation is used up anyhow. */
-enum tocsin_status wheel_arm_reserved(struct tocsin_wheel *wheel, struct tocsin_timer timer,
-                                      uint64_t due, uint64_t cookie);
+/* Cannot fail: that is what the reservation is for. */
+void wheel_arm_reserved(struct tocsin_wheel *wheel, struct tocsin_timer timer, uint64_t due,
+                        uint64_t cookie);
 void wheel_unreserve(struct tocsin_wheel *wheel, struct tocsin_timer timer);
 
 /* The next slot after those that now is in that has timers. */

@@ -221,8 +221,8 @@ static void cell_carry_out(struct tocsin_inbox *inbox, struct cell *cell,
         return;
     }
     struct tocsin_timer timer = {atomic_load_explicit(&cell->ticket, memory_order_relaxed)};
-    if (wheel_arm_reserved(inbox->wheel, timer, cell->due, cell->cookie) == TOCSIN_OK)
-        report->armed++;
+    wheel_arm_reserved(inbox->wheel, timer, cell->due, cell->cookie);
+    report->armed++;
     cell_stock(inbox, cell);
 }
 
@@ -266,6 +266,10 @@ enum tocsin_status tocsin_inbox_drain(struct tocsin_inbox *inbox, size_t max_pus
 
 bool tocsin_inbox_sleeps(struct tocsin_inbox *inbox)
 {
+    /* Timers may have come out since the drain, and a push that is refused for want of
+     * one does not wake anybody. */
+    if (inbox->unstocked > 0)
+        restock(inbox);
     atomic_store(&inbox->sleeping, true);
     if (atomic_load(&inbox->tail) == inbox->head)
         return true;

@@ -7,7 +7,7 @@ bool tocsin_wheel_wake(const struct tocsin_wheel *wheel, uint64_t *ret_at)
     if (wheel->levels_in_use == 0)
         return false;
     struct event event;
-    bool due = wheel->to_cascade != 0 || wheel->levels_in_use >> wheel->late != 0 ||
+    bool due = wheel->to_cascade != 0 || wheel->levels_in_use >> wheel->level_count != 0 ||
                !bag_is_empty(wheel, level_current_bag(&wheel->levels[0])) ||
                !wheel_next_event(wheel, &event);
     uint64_t at = due ? wheel->now : time_of_tick(wheel, wheel_event_tick(wheel, &event));
@@ -74,7 +74,7 @@ static size_t level_count_pending(const struct tocsin_wheel *wheel, size_t level
 size_t tocsin_wheel_count(const struct tocsin_wheel *wheel)
 {
     size_t pending = 0;
-    for (size_t i = 0; i <= wheel->ready; i++)
+    for (size_t i = 0; i < wheel->level_count + 2; i++)
         pending += level_count_pending(wheel, i);
     return pending;
 }
@@ -129,7 +129,8 @@ size_t tocsin_wheel_slot_count(const struct tocsin_wheel *wheel, size_t level, u
 void tocsin_wheel_walk(struct tocsin_wheel *wheel,
                        bool (*fn)(void *arg, const struct tocsin_due *due), void *arg)
 {
-    for (uint32_t i = 0; i < wheel->used_nodes; i++) {
+    uint32_t end = wheel->used_nodes; /* what fn arms must not keep it going for ever */
+    for (uint32_t i = 0; i < end && i < wheel->used_nodes; i++) {
         const struct node *node = &wheel->nodes[i];
         if (node->where < CHUNK_WORDS)
             continue;

@@ -138,6 +138,9 @@ enum tocsin_status tocsin_wheel_create(const struct tocsin_wheel_config *config,
     struct geometry geometry;
     geometry_complete(&geometry, complete.levels, complete.level_count);
     struct layout layout = layout_of(&geometry);
+    if (chunks_for(layout.bag_count, complete.max_timers + NODE_SPARE) > CHUNKS_MAX)
+        return refuse(ret_why, "max_timers is %lu, too many for a geometry with so many slots",
+                      complete.max_timers);
     struct region body = {0};
     if (!region_init(&body, complete.memory, layout.bytes))
         goto no_memory;
@@ -276,8 +279,7 @@ arm_any(struct tocsin_wheel *wheel, uint64_t due, uint64_t cookie, struct tocsin
 /* Why a handle that is not of a pending timer can be neither read nor changed. */
 static enum tocsin_status not_pending(const struct tocsin_wheel *wheel, struct tocsin_timer timer)
 {
-    const struct node *node = node_reserved(wheel, timer);
-    return node != NULL && node->where == WHERE_RESERVED ? TOCSIN_BUSY : TOCSIN_STALE;
+    return node_reserved(wheel, timer) != NULL ? TOCSIN_BUSY : TOCSIN_STALE;
 }
 
 __attribute__((noinline)) static enum tocsin_status
@@ -296,22 +298,12 @@ rearm_any(struct tocsin_wheel *wheel, struct tocsin_timer timer, uint64_t due)
     return TOCSIN_OK;
 }
 
-/* Not drained yet: the drain will find that it is no longer wanted. */
-static enum tocsin_status revoke(struct tocsin_wheel *wheel, struct tocsin_timer timer)
-{
-    struct node *node = node_reserved(wheel, timer);
-    if (node == NULL || node->where == WHERE_REVOKED)
-        return TOCSIN_STALE;
-    node->where = WHERE_REVOKED;
-    return TOCSIN_OK;
-}
-
 __attribute__((noinline)) static enum tocsin_status
 cancel_any(struct tocsin_wheel *wheel, struct tocsin_timer timer, uint64_t *ret_cookie)
 {
     struct node *node = node_pending(wheel, timer);
     if (node == NULL)
-        return revoke(wheel, timer);
+        return not_pending(wheel, timer);
     if (ret_cookie != NULL)
         *ret_cookie = node->cookie;
     bag_remove(wheel, place_of(wheel, node), node);
@@ -448,8 +440,8 @@ struct node *node_reserved(const struct tocsin_wheel *wheel, struct tocsin_timer
     if (index >= wheel->used_nodes)
         return NULL;
     struct node *node = &wheel->nodes[index];
-    bool reserved = node->where == WHERE_RESERVED || node->where == WHERE_REVOKED;
-    return reserved && node->generation == timer.id >> 32 ? node : NULL;
+    bool reserved = node->where == WHERE_RESERVED && node->generation == timer.id >> 32;
+    return reserved ? node : NULL;
 }
 
 enum tocsin_status tocsin_wheel_get(const struct tocsin_wheel *wheel, struct tocsin_timer timer,
@@ -474,18 +466,12 @@ enum tocsin_status wheel_reserve(struct tocsin_wheel *wheel, struct tocsin_timer
     return TOCSIN_OK;
 }
 
-enum tocsin_status wheel_arm_reserved(struct tocsin_wheel *wheel, struct tocsin_timer timer,
-                                      uint64_t due, uint64_t cookie)
+void wheel_arm_reserved(struct tocsin_wheel *wheel, struct tocsin_timer timer, uint64_t due,
+                        uint64_t cookie)
 {
-    const struct node *node = node_reserved(wheel, timer);
-    assert(node != NULL);
-    if (node->where == WHERE_REVOKED) {
-        wheel_unreserve(wheel, timer);
-        return TOCSIN_STALE;
-    }
+    assert(node_reserved(wheel, timer) != NULL);
     wheel->reserved--;
     node_arm(wheel, (uint32_t)timer.id, due, cookie);
-    return TOCSIN_OK;
 }
 
 void wheel_unreserve(struct tocsin_wheel *wheel, struct tocsin_timer timer)

@@ -227,8 +227,10 @@ static void model_came_out(struct model *model, const struct tocsin_due *due)
     MODEL_REQUIRE(model->pending[at].timer.id == due->timer.id);
     MODEL_REQUIRE(model_is_due(model, due->due)); /* W-13: never early */
     uint64_t tick = due->due / model->base + (due->due % model->base != 0);
-    MODEL_REQUIRE(!model->ordered || tick >= model->last_tick);
-    model->last_tick = tick;
+    if (model->ordered && !model->pending[at].in_call) {
+        MODEL_REQUIRE(tick >= model->last_tick);
+        model->last_tick = tick;
+    }
     model_remember_stale(model, model_remove(model, at).timer);
     model->fired++;
 }
@@ -254,6 +256,7 @@ static void model_callback(void *arg, const struct tocsin_due *due)
         model_use_stale(model);
         break;
     case 5:
+        tocsin_wheel_trim(model->wheel);
         MODEL_REQUIRE(tocsin_wheel_advance(model->wheel, model->now, 0, model_callback, model) ==
                       TOCSIN_BUSY);
         break;
@@ -314,11 +317,11 @@ static uint64_t model_choose_now(struct model *model)
 }
 
 /* Late ones and those of a callback may come out of turn, the rest may not. */
-static void model_begin(struct model *model, uint64_t now, bool callbacks)
+static void model_begin(struct model *model, uint64_t now)
 {
     struct tocsin_wheel_stats stats;
     tocsin_wheel_describe(model->wheel, &stats);
-    model->ordered = stats.late == 0 && !callbacks;
+    model->ordered = stats.late == 0;
     model->last_tick = 0;
     model->calling = true;
     if (now > model->now)
@@ -330,7 +333,7 @@ static void model_advance(struct model *model)
     uint64_t now = model_choose_now(model);
     size_t work = model_choose(model, 3) == 0 ? 1 + model_choose(model, 40) : 0;
     uint64_t before = model->fired;
-    model_begin(model, now, true);
+    model_begin(model, now);
     enum tocsin_status status =
         tocsin_wheel_advance(model->wheel, now, work, model_callback, model);
     model->calling = false;
@@ -352,7 +355,7 @@ static void model_take(struct model *model)
     unsigned calls = 0;
     do {
         size_t count = room + 1;
-        model_begin(model, now, false);
+        model_begin(model, now);
         status = tocsin_wheel_take(model->wheel, now, work, due, room, &count);
         model->calling = false;
         MODEL_REQUIRE(status == TOCSIN_OK || status == TOCSIN_MORE);
@@ -440,7 +443,7 @@ static void model_step(struct model *model)
         model_advance(model);
     else if (choice < 63)
         model_take(model);
-    else if (model_choose(model, 8) == 0)
+    else if (model_choose(model, 2) == 0)
         tocsin_wheel_trim(model->wheel);
     model_compare_times(model);
 }
@@ -503,7 +506,7 @@ static uint64_t model_run(struct model *model, struct model_choices *choices, ui
     size_t count;
     enum tocsin_status status;
     do {
-        model_begin(model, UINT64_MAX, false);
+        model_begin(model, UINT64_MAX);
         status = tocsin_wheel_take(model->wheel, UINT64_MAX, 0, due, MODEL_TAKE_MAX, &count);
         for (size_t i = 0; i < count; i++)
             model_came_out(model, &due[i]);

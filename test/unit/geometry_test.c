@@ -86,8 +86,26 @@ TEST(wheel_refuses_too_many_timers_with_the_reason)
     config.max_timers = TOCSIN_WHEEL_TIMERS_MAX;
     assert_int_equal(tocsin_wheel_create(&config, &wheel, &why), TOCSIN_OK);
     /* Positions in the arena must fit what a node has room for. */
-    size_t chunks = wheel_chunks_for(wheel, TOCSIN_WHEEL_TIMERS_MAX + NODE_SPARE);
-    assert_true(chunks * CHUNK_WORDS <= WHERE_POSITION);
+    assert_true(wheel_chunks_for(wheel, TOCSIN_WHEEL_TIMERS_MAX + NODE_SPARE) <= CHUNKS_MAX);
+    tocsin_wheel_destroy(wheel);
+}
+
+/* Positions in the arena have 27 bits: what could need more is refused, not wrapped. */
+TEST(wheel_refuses_more_timers_than_its_slots_leave_room_for)
+{
+    struct tocsin_wheel_level levels[TOCSIN_WHEEL_LEVELS_MAX];
+    for (size_t i = 0; i < TOCSIN_WHEEL_LEVELS_MAX; i++)
+        levels[i] = (struct tocsin_wheel_level){UINT64_C(1) << 3 * i, TOCSIN_WHEEL_SLOTS_MAX};
+    struct tocsin_wheel *wheel = NULL;
+    struct tocsin_why why = {""};
+    struct tocsin_wheel_config config = {.levels = levels, .level_count = TOCSIN_WHEEL_LEVELS_MAX};
+    config.max_timers = TOCSIN_WHEEL_TIMERS_MAX;
+    assert_int_equal(tocsin_wheel_create(&config, &wheel, &why), TOCSIN_INVALID);
+    assert_string_equal(why.text, "max_timers is 100000000, too many for a geometry with so many "
+                                  "slots");
+    config.max_timers = 95000000;
+    assert_int_equal(tocsin_wheel_create(&config, &wheel, &why), TOCSIN_OK);
+    assert_true(wheel_chunks_for(wheel, 95000000 + NODE_SPARE) <= CHUNKS_MAX);
     tocsin_wheel_destroy(wheel);
 }
 

@@ -444,6 +444,31 @@ TEST(wheel_rearm_keeps_handle_and_cookie)
     tocsin_wheel_destroy(wheel);
 }
 
+/* However much is armed already due between limited calls, neither that nor the rest
+ * is starved. */
+TEST(wheel_late_timers_and_those_on_time_take_turns)
+{
+    struct tocsin_wheel *wheel = make_wheel("fine", 1000);
+    enum { CALLS = 50, LIMIT = 10 };
+    for (uint64_t i = 0; i < 40; i++)
+        arm(wheel, 1001 + i % 3, 1);
+    size_t fired[2] = {0, 0};
+    for (int call = 0; call < CALLS; call++) {
+        struct tocsin_due due[LIMIT];
+        size_t count;
+        for (int i = 0; i < LIMIT; i++)
+            arm(wheel, 500, 0);
+        assert_int_equal(tocsin_wheel_take(wheel, 1010, LIMIT, due, LIMIT, &count), TOCSIN_MORE);
+        for (size_t i = 0; i < count; i++)
+            fired[due[i].cookie]++;
+    }
+    assert_int_equal(fired[1], 40);
+    assert_true(fired[0] >= (CALLS - 12) * LIMIT);
+    assert_whole(wheel);
+    assert_int_equal(take_all(wheel, 1010), CALLS * LIMIT - fired[0]);
+    tocsin_wheel_destroy(wheel);
+}
+
 TEST(wheel_carries_a_pointer_as_cookie)
 {
     struct tocsin_wheel *wheel = make_wheel("fine", 0);
@@ -474,6 +499,26 @@ TEST(wheel_walk_visits_each_once_and_may_cancel)
     assert_int_equal(fired.count, 60);
     assert_int_equal(tocsin_wheel_count(wheel), 30);
     assert_whole(wheel);
+    tocsin_wheel_destroy(wheel);
+}
+
+static bool arm_another(void *arg, const struct tocsin_due *due)
+{
+    struct fired *fired = arg;
+    fired->count++;
+    arm(fired->wheel, due->due + 1, 0);
+    return true;
+}
+
+TEST(wheel_walk_ends_although_it_arms)
+{
+    struct tocsin_wheel *wheel = make_wheel("fine", 0);
+    struct fired fired = {.wheel = wheel};
+    for (uint64_t i = 0; i < 50; i++)
+        arm(wheel, 1000, i);
+    tocsin_wheel_walk(wheel, arm_another, &fired);
+    assert_int_equal(fired.count, 50);
+    assert_int_equal(tocsin_wheel_count(wheel), 100);
     tocsin_wheel_destroy(wheel);
 }
 
