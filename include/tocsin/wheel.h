@@ -13,9 +13,10 @@
  *           or past its due time rounded up to the base tick; never before it is
  *           due. No delay is too long.
  * Order     by due tick; unspecified inside one tick. What is armed when the wheel
- *           has reached its tick already is late: it comes out at the next call,
- *           in no order, and calls that reach their work limit take turns between
- *           it and the rest.
+ *           has reached its tick already is late: it comes out at the next call, or
+ *           at the end of the running one if the call before reached its work
+ *           limit; in no order. Calls that reach their limit take turns between
+ *           what is late and the rest.
  * Cost      arm, rearm and cancel O(1); taking due timers O(1) each, amortised;
  *           passing over time in which nothing is due costs by the number of
  *           levels, not by the time.
