@@ -8,10 +8,12 @@
 
 #include "cli/command.h"
 #include "cli/demo.h"
+#include "cli/preview.h"
 #include "cli/version.h"
 
 static const struct command commands[] = {
     {"demo", "watch a timing wheel at work, live in the terminal", demo_run, demo_help},
+    {"preview", "when does a cron expression come due next?", preview_run, preview_help},
 };
 
 enum { COMMAND_COUNT = sizeof commands / sizeof commands[0] };
