@@ -21,7 +21,7 @@
  *           passing over time in which nothing is due costs by the number of
  *           levels, not by the time.
  * Memory    28 bytes a timer, in steps that double up to 2 MiB: 32 at a million,
- *           56 at fifty thousand. An empty wheel has 640 KiB set aside ("fine"),
+ *           64 at fifty thousand. An empty wheel has 640 KiB set aside ("fine"),
  *           of which it touches little. Taken as the
  *           number of pending timers rises and kept for the next ones;
  *           tocsin_wheel_trim gives it back. Only create and arm ask for memory; a
