@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: MIT */
+/* Slots with many timers, which come and go: those of several chunks. */
+#include "runner.h"
+#include "support/random.h"
+#include "support/wheel_checks.h"
+#include "wheel/core.h"
+
+enum { CROWD = 4 * CHUNK_ENTRIES };
+static const uint64_t NEAR = 200, FAR = 5 * 65536; /* in one slot, of level 0 and of level 2 */
+
+struct crowd {
+    struct tocsin_wheel *wheel;
+    struct tocsin_timer timers[CROWD];
+};
+
+static void crowd_init(struct crowd *crowd, const char *preset, uint64_t due, uint64_t apart)
+{
+    struct tocsin_wheel_config config = {0};
+    config.levels = tocsin_wheel_preset(preset, &config.level_count);
+    assert_int_equal(tocsin_wheel_create(&config, &crowd->wheel, NULL), TOCSIN_OK);
+    for (uint64_t i = 0; i < CROWD; i++)
+        assert_int_equal(tocsin_wheel_arm(crowd->wheel, due + i * apart, i, &crowd->timers[i]),
+                         TOCSIN_OK);
+}
+
+static void crowd_cancel(struct crowd *crowd, size_t which)
+{
+    assert_int_equal(tocsin_wheel_cancel(crowd->wheel, crowd->timers[which], NULL), TOCSIN_OK);
+    assert_whole(crowd->wheel);
+}
+
+/* Whichever go first, the memory of those gone is free for others. */
+TEST(wheel_gives_chunks_back_when_a_slot_thins_out)
+{
+    for (int backwards = 0; backwards < 2; backwards++) {
+        struct crowd crowd;
+        crowd_init(&crowd, "fine", NEAR, 0);
+        uint32_t used = crowd.wheel->used_chunks;
+        for (size_t i = 0; i < CROWD; i++) {
+            crowd_cancel(&crowd, backwards ? CROWD - 1 - i : i);
+            assert_int_equal(tocsin_wheel_count(crowd.wheel), CROWD - 1 - i);
+        }
+        uint64_t at;
+        assert_false(tocsin_wheel_wake(crowd.wheel, &at));
+        for (uint64_t i = 0; i < CROWD; i++)
+            assert_int_equal(tocsin_wheel_arm(crowd.wheel, NEAR + 1, i, NULL), TOCSIN_OK);
+        assert_int_equal(crowd.wheel->used_chunks, used);
+        assert_whole(crowd.wheel);
+        tocsin_wheel_destroy(crowd.wheel);
+    }
+}
+
+TEST(wheel_next_due_follows_what_is_cancelled_in_a_crowded_slot)
+{
+    struct crowd crowd;
+    crowd_init(&crowd, "fine", FAR, 1);
+    for (uint64_t i = 0; i + 1 < CROWD; i++) {
+        uint64_t due;
+        crowd_cancel(&crowd, i);
+        assert_true(tocsin_wheel_next_due(crowd.wheel, &due));
+        assert_int_equal(due, FAR + i + 1);
+    }
+    assert_int_equal(take_all(crowd.wheel, FAR + CROWD), 1);
+    tocsin_wheel_destroy(crowd.wheel);
+}
+
+static void cancel_another(void *arg, const struct tocsin_due *due)
+{
+    struct crowd *crowd = arg;
+    size_t other = (due->cookie + CROWD / 2) % CROWD;
+    assert_int_equal(tocsin_wheel_cancel(crowd->wheel, crowd->timers[other], NULL), TOCSIN_OK);
+    crowd->timers[due->cookie].id = 0;
+    crowd->timers[other].id = 0;
+    assert_whole(crowd->wheel);
+}
+
+/* W-21: each that fires takes another one of its slot with it. */
+TEST(wheel_cancels_in_the_crowded_slot_that_is_being_drained)
+{
+    struct crowd crowd;
+    crowd_init(&crowd, "fine", NEAR, 0);
+    assert_int_equal(tocsin_wheel_advance(crowd.wheel, NEAR, 0, cancel_another, &crowd), TOCSIN_OK);
+    for (size_t i = 0; i < CROWD; i++)
+        assert_int_equal(crowd.timers[i].id, 0);
+    assert_int_equal(tocsin_wheel_count(crowd.wheel), 0);
+    tocsin_wheel_destroy(crowd.wheel);
+}
+
+TEST(wheel_stale_handles_are_harmless_in_a_crowded_slot)
+{
+    struct crowd crowd;
+    crowd_init(&crowd, "fine", NEAR, 0);
+    for (size_t i = 0; i < CROWD; i++) {
+        struct tocsin_timer stale = crowd.timers[i];
+        crowd_cancel(&crowd, i);
+        assert_int_equal(tocsin_wheel_cancel(crowd.wheel, stale, NULL), TOCSIN_STALE);
+        assert_int_equal(tocsin_wheel_arm(crowd.wheel, NEAR, i, &crowd.timers[i]), TOCSIN_OK);
+        assert_int_equal((uint32_t)crowd.timers[i].id, (uint32_t)stale.id);
+        assert_int_equal(tocsin_wheel_cancel(crowd.wheel, stale, NULL), TOCSIN_STALE);
+        assert_int_equal(tocsin_wheel_rearm(crowd.wheel, stale, NEAR + 1), TOCSIN_STALE);
+        assert_whole(crowd.wheel);
+    }
+    assert_int_equal(take_all(crowd.wheel, NEAR), CROWD);
+    tocsin_wheel_destroy(crowd.wheel);
+}
+
+static void churn_once(struct crowd *crowd, uint64_t *dues, struct test_random *random)
+{
+    size_t which = test_random_below(random, CROWD);
+    uint64_t due = 1 + test_random_below(random, 3);
+    uint64_t choice = test_random_below(random, 3);
+    bool pending = dues[which] != 0;
+    enum tocsin_status expected = pending ? TOCSIN_OK : TOCSIN_STALE;
+    struct tocsin_timer *timer = &crowd->timers[which];
+    uint64_t cookie = which;
+    if (choice == 0) {
+        assert_int_equal(tocsin_wheel_cancel(crowd->wheel, *timer, &cookie), expected);
+        assert_int_equal(cookie, which);
+        dues[which] = 0;
+    } else if (choice == 1 || pending) {
+        assert_int_equal(tocsin_wheel_rearm(crowd->wheel, *timer, due), expected);
+        dues[which] = pending ? due : 0;
+    } else {
+        assert_int_equal(tocsin_wheel_arm(crowd->wheel, due, which, timer), TOCSIN_OK);
+        dues[which] = due;
+    }
+}
+
+/* Three crowded slots, against an array: nothing is lost and nothing comes twice. */
+TEST(wheel_crowded_slots_do_what_an_array_does)
+{
+    struct test_random random = {test_seed()};
+    for (int pass = 0; pass < 20; pass++) {
+        struct crowd crowd;
+        crowd_init(&crowd, pass % 2 == 0 ? "fine" : "default", 3, 0);
+        uint64_t dues[CROWD];
+        for (size_t i = 0; i < CROWD; i++)
+            dues[i] = 3;
+        for (int i = 0; i < 5000; i++) {
+            churn_once(&crowd, dues, &random);
+            if (i % 16 == 0)
+                assert_whole(crowd.wheel);
+        }
+        struct tocsin_due due[CROWD];
+        size_t count;
+        (void)tocsin_wheel_take(crowd.wheel, 1000, 0, due, CROWD, &count);
+        for (size_t i = 0; i < count; i++) {
+            assert_int_equal(due[i].due, dues[due[i].cookie]);
+            dues[due[i].cookie] = 0;
+        }
+        for (size_t i = 0; i < CROWD; i++)
+            assert_int_equal(dues[i], 0);
+        tocsin_wheel_destroy(crowd.wheel);
+    }
+}
