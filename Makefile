@@ -7,10 +7,11 @@ FUZZ_SECONDS ?= 60
 MUTANTS ?=
 ONLY ?=
 ARGS ?=
+CYCLES ?= 100
 
 BENCHES := $(patsubst bench/%.c,bench-%,$(shell grep -ls '^int main\b' bench/*.c))
 
-.PHONY: all run test bench $(BENCHES) fuzz mutants coverage lint format install clean help
+.PHONY: all run test torture bench $(BENCHES) fuzz mutants coverage lint format install clean help
 .DEFAULT_GOAL := all
 
 # Two at once in one tree would write over each other.
@@ -29,11 +30,15 @@ build/%/build.ninja: CMakePresets.json
 run:
 	@scripts/setup run
 	@$(MAKE) --no-print-directory all
-	@build/release/tocsin demo
+	@scripts/run
 
 test:
 	@scripts/setup test
 	@MUTANTS=$(MUTANTS) scripts/test $(ONLY)
+
+torture: all
+	@scripts/setup test
+	@TOCSIN_CYCLES=$(CYCLES) python3 test/fault/kill_test.py build/release/tocsin
 
 bench: $(BENCHES)
 $(BENCHES): bench-%:
@@ -75,8 +80,9 @@ clean:
 
 help:
 	@echo "make            build the binary: build/release/tocsin"
-	@echo "make run        install what is missing, build, and show the wheel at work"
+	@echo "make run        install what is missing, build, start the server, say what to try"
 	@echo "make test       everything that can fail; ONLY=unit runs the steps named so"
+	@echo "make torture    kill -9 the server CYCLES=$(CYCLES) times, and judge what survived"
 	@echo "make lint       format, clang-tidy, cppcheck, layers, sizes"
 	@echo "make format     bring the C files into the house format"
 	@echo "make bench      all benchmarks; make bench-wheel ARGS=--help runs one"

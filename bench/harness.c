@@ -303,6 +303,8 @@ void bench_machine_print(const struct bench_machine *machine, FILE *out)
 
 bool bench_target_met(const struct bench_target *target)
 {
+    if (target->at_least)
+        return target->value >= target->target;
     return target->value <= target->target || target->value <= target->factor * target->yardstick;
 }
 
@@ -314,9 +316,10 @@ static int digits_of(double value)
 
 void bench_target_print(const struct bench_target *target, FILE *out)
 {
-    fprintf(out, "  %-6s  %-52s %8.*f %-5s  target %.*f",
+    fprintf(out, "  %-6s  %-52s %8.*f %-5s  target %s%.*f",
             bench_target_met(target) ? "met" : "MISSED", target->name, digits_of(target->value),
-            target->value, target->unit, digits_of(target->target), target->target);
+            target->value, target->unit, target->at_least ? "at least " : "",
+            digits_of(target->target), target->target);
     if (target->factor > 0)
         fprintf(out, ", or %.3g x yardstick %.*f = %.*f", target->factor,
                 digits_of(target->yardstick), target->yardstick,
@@ -436,6 +439,8 @@ void bench_row_target(struct bench_json *json, const struct bench_target *target
     bench_row_number(json, "target", target->target);
     bench_row_number(json, "value", target->value);
     bench_row_truth(json, "met", bench_target_met(target));
+    if (target->at_least)
+        bench_row_truth(json, "at_least", true);
     if (target->factor > 0) {
         bench_row_number(json, "yardstick", target->yardstick);
         bench_row_number(json, "yardstick_factor", target->factor);

@@ -93,7 +93,8 @@ void bench_machine_read(struct bench_machine *ret_machine);
 void bench_machine_print(const struct bench_machine *machine, FILE *out);
 
 /* What an issue asks for. Met when the value is at most the target, or at most
- * factor times a yardstick taken in the same run (factor 0: there is none). */
+ * factor times a yardstick taken in the same run (factor 0: there is none); with at_least,
+ * when it is at least the target. */
 struct bench_target {
     char name[96];
     const char *unit; /* "ns", "x", "bytes" */
@@ -101,6 +102,7 @@ struct bench_target {
     double value;
     double factor;
     double yardstick;
+    bool at_least;
     char note[160];
 };
 

@@ -25,6 +25,8 @@
 
 #include <cmocka.h>
 
+#include "support/random.h"
+
 struct runner_test {
     const char *name;
     int line;
@@ -51,37 +53,5 @@ uint64_t test_seed(void);
  * build: under a sanitizer a part of it, but at least one. TOCSIN_EFFORT=<number> makes it
  * that many times more, for a night. */
 uint64_t test_effort(uint64_t count);
-
-/* splitmix64: good enough to choose what a test does next, and one word of state. */
-struct test_random {
-    uint64_t state;
-};
-
-static inline uint64_t test_random_next(struct test_random *random)
-{
-    uint64_t z = random->state += 0x9e3779b97f4a7c15u;
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-    return z ^ (z >> 31);
-}
-
-/* Evenly from [0, limit); limit 0 means all 64 bits. */
-static inline uint64_t test_random_below(struct test_random *random, uint64_t limit)
-{
-    if (limit == 0)
-        return test_random_next(random);
-    uint64_t uneven = (0 - limit) % limit; /* 2^64 mod limit: that many are too many */
-    uint64_t value;
-    do {
-        value = test_random_next(random);
-    } while (value < uneven);
-    return value % limit;
-}
-
-/* True once in n times, on average. */
-static inline bool test_random_one_in(struct test_random *random, uint64_t n)
-{
-    return test_random_below(random, n) == 0;
-}
 
 #endif

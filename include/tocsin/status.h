@@ -15,16 +15,25 @@ extern "C" {
 #endif
 
 /*        name       retryable  text */
-#define TOCSIN_STATUS_TABLE(row)                                                                   \
-    row(OK, false, "done")                                                                         \
-    row(MORE, true, "the work limit was reached: call again to go on")                             \
-    row(INVALID, false, "an argument is not valid")                                                \
-    row(STALE, false, "no such timer: it has fired, was cancelled, or never was")                  \
-    row(FULL, true, "the stated maximum is reached")                                               \
-    row(NO_MEMORY, true, "the system gave no memory")                                              \
-    row(BUSY, true, "not from here or not yet: it is in use")                                      \
-    row(CORRUPT, false, "the recount does not agree with the books: a bug or a stray write")       \
-    row(NONE, false, "there is none: the search has come to its end")
+#define TOCSIN_STATUS_TABLE(ROW)                                                                   \
+    ROW(OK, false, "done")                                                                         \
+    ROW(MORE, true, "the work limit was reached: call again to go on")                             \
+    ROW(INVALID, false, "an argument is not valid")                                                \
+    ROW(STALE, false, "no such timer: it has fired, was cancelled, or never was")                  \
+    ROW(FULL, true, "the stated maximum is reached")                                               \
+    ROW(NO_MEMORY, true, "the system gave no memory")                                              \
+    ROW(BUSY, true, "not from here or not yet: it is in use")                                      \
+    ROW(CORRUPT, false, "the recount does not agree with the books: a bug or a stray write")       \
+    ROW(NONE, false, "there is none: the search has come to its end")                              \
+    ROW(CONFLICT, false, "it was changed by somebody else, or is there already")                   \
+    ROW(FENCED, false, "the right to do this was lost to somebody newer")                          \
+    ROW(TOO_LARGE, false, "it is larger than the stated limit")                                    \
+    ROW(OVERLOADED, true, "too much is under way: try again a little later")                       \
+    ROW(UNAVAILABLE, true, "the store cannot take it now: nothing was changed")                    \
+    ROW(NO_SPACE, true, "the disk is full: nothing was changed")                                   \
+    ROW(UNKNOWN, true, "the answer was lost: it may have been done or not")                        \
+    ROW(IO, false, "the disk failed")                                                              \
+    ROW(DAMAGED, false, "what was read is not what was written")
 
 enum tocsin_status {
 #define TOCSIN_STATUS_ROW(name, retryable, text) TOCSIN_##name,

@@ -48,7 +48,7 @@ static enum tocsin_status grow(struct buffer *buffer, size_t bytes)
     return TOCSIN_OK;
 }
 
-char *buffer_reserve(struct buffer *buffer, size_t bytes)
+char *buffer_make_room(struct buffer *buffer, size_t bytes)
 {
     if (buffer->status != TOCSIN_OK)
         return NULL;
@@ -58,13 +58,6 @@ char *buffer_reserve(struct buffer *buffer, size_t bytes)
             return NULL;
     }
     return buffer->data == NULL ? NULL : buffer->data + buffer->size;
-}
-
-void buffer_advance(struct buffer *buffer, size_t bytes)
-{
-    assert(buffer->status == TOCSIN_OK);
-    assert(bytes <= buffer->room - buffer->size);
-    buffer->size += bytes;
 }
 
 char *buffer_take(struct buffer *buffer, size_t *ret_size)

@@ -15,6 +15,7 @@
 #ifndef TOCSIN_BASE_BUFFER_H
 #define TOCSIN_BASE_BUFFER_H
 
+#include <assert.h>
 #include <stddef.h>
 #include <string.h>
 
@@ -44,8 +45,19 @@ static inline enum tocsin_status buffer_status(const struct buffer *buffer)
 /* Room for so many bytes at the end, to be filled by the caller, who then says with
  * buffer_advance how many there are. NULL when there is none: that is the failure that
  * buffer_status tells. */
-char *buffer_reserve(struct buffer *buffer, size_t bytes);
-void buffer_advance(struct buffer *buffer, size_t bytes);
+char *buffer_make_room(struct buffer *buffer, size_t bytes); /* the long way of this: */
+static inline char *buffer_reserve(struct buffer *buffer, size_t bytes)
+{
+    if (buffer->status == TOCSIN_OK && buffer->data != NULL && bytes <= buffer->room - buffer->size)
+        return buffer->data + buffer->size;
+    return buffer_make_room(buffer, bytes);
+}
+
+static inline void buffer_advance(struct buffer *buffer, size_t bytes)
+{
+    assert(buffer->status == TOCSIN_OK && bytes <= buffer->room - buffer->size);
+    buffer->size += bytes;
+}
 
 static inline void buffer_append(struct buffer *buffer, const void *bytes, size_t size)
 {

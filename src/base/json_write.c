@@ -106,11 +106,47 @@ static void put_special(struct buffer *out, unsigned char byte)
     buffer_append(out, escape, size);
 }
 
+/* How many bytes from the start are ASCII that needs no escape; eight at a time. */
+static size_t plain_run(const char *bytes, size_t size)
+{
+    const uint64_t ones = UINT64_C(0x0101010101010101);
+    const uint64_t tops = ones << 7;
+    size_t at = 0;
+    for (; at + 8 <= size; at += 8) {
+        uint64_t word;
+        memcpy(&word, bytes + at, 8);
+        uint64_t quote = word ^ (ones * '"');
+        uint64_t slash = word ^ (ones * '\\');
+        uint64_t odd = word | ((word - ones * 0x20) & ~word) | ((quote - ones) & ~quote) |
+                       ((slash - ones) & ~slash);
+        if ((odd & tops) != 0)
+            break;
+    }
+    for (; at < size; at++) {
+        unsigned char byte = (unsigned char)bytes[at];
+        if (byte < 0x20 || byte >= 0x80 || byte == '"' || byte == '\\')
+            break;
+    }
+    return at;
+}
+
+/* With its quotes, in one piece when it can be. */
 static void put_string(struct buffer *out, const char *bytes, size_t size)
 {
+    size_t at = plain_run(bytes, size);
+    if (at == size) {
+        char *to = buffer_reserve(out, size + 2);
+        if (to == NULL)
+            return;
+        to[0] = '"';
+        if (size > 0)
+            memcpy(to + 1, bytes, size);
+        to[size + 1] = '"';
+        buffer_advance(out, size + 2);
+        return;
+    }
     buffer_append_byte(out, '"');
     size_t done = 0;
-    size_t at = 0;
     while (at < size) {
         unsigned char byte = (unsigned char)bytes[at];
         size_t length = 1;
@@ -256,9 +292,40 @@ static size_t lay_out(const char *digits, int count, int point, char text[DOUBLE
     return (size_t)size;
 }
 
+/* What people write: up to a million, with up to three decimals. No text of ours for these is
+ * shorter, and there is no need to try. 0: it is none of these. */
+static size_t write_plain(double value, char text[DOUBLE_TEXT_MAX])
+{
+    double thousandths = value * 1000;
+    if (!(value < 1e6) || thousandths != floor(thousandths) || thousandths / 1000 != value)
+        return 0;
+    uint32_t left = (uint32_t)thousandths;
+    char *end = text + DOUBLE_TEXT_MAX;
+    char *at = end;
+    bool fraction = left % 1000 != 0;
+    for (int i = 0; i < 3; i++, left /= 10) {
+        if (left % 10 != 0 || at != end)
+            *--at = (char)('0' + left % 10);
+    }
+    if (fraction)
+        *--at = '.';
+    do {
+        *--at = (char)('0' + left % 10);
+        left /= 10;
+    } while (left > 0);
+    memmove(text, at, (size_t)(end - at));
+    return (size_t)(end - at);
+}
+
 void json_write_double(struct json_writer *writer, double value)
 {
     assert(isfinite(value));
+    char plain[DOUBLE_TEXT_MAX];
+    size_t plain_size = signbit(value) ? 0 : write_plain(value, plain);
+    if (plain_size > 0) {
+        json_write_raw(writer, plain, plain_size);
+        return;
+    }
     char digits[DOUBLE_DIGITS_MAX] = "0";
     char text[DOUBLE_TEXT_MAX + 1] = "-";
     int point;

@@ -1,21 +1,65 @@
 /* SPDX-License-Identifier: MIT */
 /* command.h - what is a subcommand of the binary?
  *
- * A row in main.c's table: a name, a line of help, and two functions. run gets
- * the arguments after its own name and answers with the exit code of the process.
+ * A constant that says everything about it: help, shell completion, the reading of its words
+ * and options all come from there. run gets the arguments after its own name and answers with
+ * the exit code of the process:
+ *
+ *     struct words words = {argc, argv};
+ *     struct show show = {.client = CLIENT_OPTIONS};
+ *     int code;
+ *     if (!command_begin(&show_command, &words, &show, &code))
+ *         return code;
  */
 #ifndef TOCSIN_CLI_COMMAND_H
 #define TOCSIN_CLI_COMMAND_H
 
-#include <stdio.h>
+#include "cli/options.h"
 
-enum { EXIT_DONE = 0, EXIT_REFUSED = 1, EXIT_USAGE = 2 };
+enum { EXIT_DONE = 0, EXIT_REFUSED = 1, EXIT_USAGE = 2, EXIT_UNREACHED = 3 };
 
 struct command {
     const char *name;
-    const char *text;
+    const char *text;  /* one line for the list of commands */
+    const char *usage; /* what stands after the name: "ID... [OPTION...]" */
+    const char *about; /* lines */
+    const char *after; /* lines below the options: an example, keys, exit codes */
+    const struct option_row *rows;
+    size_t row_count;
+    const char *word_name; /* of the words that are no options: "ID"; for the message */
+    int words_min;
+    int words_max;
+    bool client; /* asks a server: has the options of client.h too, and fills into with them,
+                    which begins with a struct client_options */
+    bool hidden; /* not in the list */
     int (*run)(int argc, char **argv);
-    void (*help)(FILE *out);
 };
+
+enum { COMMAND_WORDS_ANY = 1 << 30 };
+
+/* The words that are no options, taken to the front of the arguments. */
+struct words {
+    int count;
+    char **at;
+};
+
+/* All of them, in the order of the help; NULL ends the list. In main's table. */
+extern const struct command *const commands[];
+const struct command *command_find(const char *name);
+/* What somebody may have meant by that; NULL: nothing is like it. */
+const struct command *command_nearest(const char *name);
+
+/* Reads all the arguments. False: there is nothing to run, ret_code says how to exit. */
+bool command_begin(const struct command *command, struct words *words, void *into, int *ret_code);
+void command_help(const struct command *command, FILE *out);
+/* The nth option of the command, its own and then the client's; NULL after the last. */
+const struct option_row *command_option(const struct command *command, size_t n);
+
+/* "tocsin add: PROBLEM (see tocsin add --help)" on stderr; answers EXIT_USAGE. */
+int command_usage(const struct command *command, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+/* "tocsin add: PROBLEM" on stderr; answers EXIT_REFUSED. */
+int command_fail(const struct command *command, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 
 #endif

@@ -24,7 +24,7 @@
 
 #include "cli/bells.h"
 #include "cli/clock.h"
-#include "cli/command.h"
+#include "cli/command_list.h"
 #include "cli/lateness.h"
 #include "cli/load.h"
 #include "cli/screen.h"
@@ -333,14 +333,13 @@ static int finish(struct demo *demo)
 
 int demo_run(int argc, char **argv)
 {
-    struct demo demo = {.alarm = -1, .signals = -1};
-    enum options_end end = demo_options_read(argc, argv, &demo.options);
-    if (end == OPTIONS_HELP)
-        demo_help(stdout);
-    if (end != OPTIONS_READ)
-        return end == OPTIONS_HELP ? EXIT_DONE : EXIT_USAGE;
+    struct demo demo = {.options = demo_options_default, .alarm = -1, .signals = -1};
+    struct words words = {argc, argv};
+    int code;
+    if (!command_begin(&demo_command, &words, &demo.options, &code))
+        return code;
 
-    int code = open_events(&demo);
+    code = open_events(&demo);
     if (code == EXIT_DONE && !demo.options.json)
         demo.screen = screen_open();
     demo.keyboard = demo.screen != NULL && isatty(STDIN_FILENO);

@@ -4,6 +4,9 @@
 
 #include <tocsin/wheel.h>
 
+#include "cli/command_list.h"
+#include "cli/demo.h"
+
 static bool read_seconds(const char *value, void *into)
 {
     struct demo_options *options = into;
@@ -49,32 +52,22 @@ static const struct option_row rows[] = {
     {"--json", NULL, "no live view, and the summary as one JSON object", "", read_json},
 };
 
-enum { ROW_COUNT = sizeof rows / sizeof rows[0] };
+const struct command demo_command = {
+    .name = "demo",
+    .text = "watch a timing wheel at work, live in the terminal",
+    .usage = "[OPTION...]",
+    .about = "Runs a timing wheel under the load of a busy server, on the real clock, and\n"
+             "shows its levels, what is armed, cancelled and fired, and how late it fires.\n"
+             "Without a terminal: a line a second. At the end: a summary.\n",
+    .after = "example: tocsin demo --seconds 5 --geometry game\n"
+             "keys: q or Ctrl-C ends it early, with the summary\n"
+             "exit codes: 0 all well; 1 a timer came early, was lost, came when it should\n"
+             "not, or the recount of the wheel failed; 2 usage\n"
+             "environment: NO_COLOR\n",
+    .rows = rows,
+    .row_count = sizeof rows / sizeof rows[0],
+    .run = demo_run,
+};
 
-enum options_end demo_options_read(int argc, char **argv, struct demo_options *ret_options)
-{
-    struct demo_options options = {
-        .run_ms = 15000, .geometry = "fine", .timers = 50000, .seed = 1, .json = false};
-    enum options_end end = options_read("demo", rows, ROW_COUNT, argc, argv, &options);
-    if (end == OPTIONS_READ)
-        *ret_options = options;
-    return end;
-}
-
-void demo_help(FILE *out)
-{
-    (void)fputs("usage: tocsin demo [OPTION...]\n"
-                "\n"
-                "Runs a timing wheel under the load of a busy server, on the real clock, and\n"
-                "shows its levels, what is armed, cancelled and fired, and how late it fires.\n"
-                "Without a terminal: a line a second. At the end: a summary.\n"
-                "\n",
-                out);
-    options_print(out, rows, ROW_COUNT);
-    (void)fputs("\n"
-                "keys: q or Ctrl-C ends it early, with the summary\n"
-                "exit codes: 0 all well; 1 a timer came early, was lost, came when it should\n"
-                "not, or the recount of the wheel failed; 2 usage\n"
-                "environment: NO_COLOR\n",
-                out);
-}
+const struct demo_options demo_options_default = {
+    .run_ms = 15000, .geometry = "fine", .timers = 50000, .seed = 1};

@@ -3,7 +3,8 @@
 #ifndef TOCSIN_CLI_DEMO_OPTIONS_H
 #define TOCSIN_CLI_DEMO_OPTIONS_H
 
-#include "cli/options.h"
+#include <stdbool.h>
+#include <stdint.h>
 
 struct demo_options {
     uint64_t run_ms;
@@ -13,7 +14,6 @@ struct demo_options {
     bool json;
 };
 
-enum options_end demo_options_read(int argc, char **argv, struct demo_options *ret_options);
-void demo_help(FILE *out);
+extern const struct demo_options demo_options_default;
 
 #endif

@@ -82,8 +82,7 @@ static void strip_draw(const struct strip *strip, struct screen *screen, int row
     for (int cell = 0; cell < strip->cells; cell++) {
         int height = height_of(strip->density[cell], peak, rows * EIGHTHS - 1);
         for (int up = 0; up < rows; up++, height -= EIGHTHS) {
-            int at_row = row
-            +rows - 1 - up;
+            int at_row = row + rows - 1 - up;
             int filled = height < 0 ? 0 : height > EIGHTHS ? EIGHTHS : height;
             if (cell == strip->hand)
                 (void)screen_glyph(screen, at_row, col + cell, SCREEN_NOW, glyphs->hand);
@@ -120,8 +119,7 @@ void levels_draw(struct levels *levels, struct screen *screen, const struct tocs
     int col = wide ? WIDE_STRIP_COL : NARROW_STRIP_COL;
     if (level >= LEVELS_DRAWN_MAX || !tocsin_wheel_describe_level(wheel, level, &stats))
         return;
-    int base = row
-    +strip_rows - 1;
+    int base = row + strip_rows - 1;
     (void)screen_text(screen, base, wide ? 2 : 0, SCREEN_BOLD, "%zu%s", level,
                       stats.overflow ? "+" : "");
     if (wide) {

@@ -3,20 +3,10 @@
 
 #include <errno.h>
 #include <locale.h>
-#include <stdbool.h>
 #include <string.h>
 
 #include "cli/command.h"
-#include "cli/demo.h"
-#include "cli/preview.h"
 #include "cli/version.h"
-
-static const struct command commands[] = {
-    {"demo", "watch a timing wheel at work, live in the terminal", demo_run, demo_help},
-    {"preview", "when does a cron expression come due next?", preview_run, preview_help},
-};
-
-enum { COMMAND_COUNT = sizeof commands / sizeof commands[0] };
 
 static void print_help(FILE *out)
 {
@@ -28,16 +18,29 @@ static void print_help(FILE *out)
                 "\n"
                 "commands:\n",
                 out);
-    for (size_t i = 0; i < COMMAND_COUNT; i++)
-        (void)fprintf(out, "  %-10s %s\n", commands[i].name, commands[i].text);
-    (void)fputs("\nexit codes: 0 done, 1 refused or failed, 2 usage\n", out);
+    for (size_t i = 0; commands[i] != NULL; i++) {
+        if (!commands[i]->hidden)
+            (void)fprintf(out, "  %-10s %s\n", commands[i]->name, commands[i]->text);
+    }
+    (void)fputs("\n"
+                "example: tocsin add --delay 5m --payload '{\"to\":\"ada\"}'\n"
+                "exit codes: 0 done, 1 refused or failed, 2 usage, 3 cannot reach the server\n",
+                out);
 }
 
 static int refuse(const char *what, const char *word)
 {
+    const struct command *nearest = command_nearest(word);
+    if (nearest != NULL) {
+        (void)fprintf(stderr, "tocsin: %s '%s'; did you mean %s? (see tocsin --help)\n", what, word,
+                      nearest->name);
+        return EXIT_USAGE;
+    }
     (void)fprintf(stderr, "tocsin: %s '%s'; the commands are:", what, word);
-    for (size_t i = 0; i < COMMAND_COUNT; i++)
-        (void)fprintf(stderr, "%s %s", i == 0 ? "" : ",", commands[i].name);
+    for (size_t i = 0; commands[i] != NULL; i++) {
+        if (!commands[i]->hidden)
+            (void)fprintf(stderr, "%s %s", i == 0 ? "" : ",", commands[i]->name);
+    }
     (void)fputs(" (see tocsin --help)\n", stderr);
     return EXIT_USAGE;
 }
@@ -48,27 +51,18 @@ static int unexpected(const char *word)
     return EXIT_USAGE;
 }
 
-static const struct command *find(const char *name)
-{
-    for (size_t i = 0; i < COMMAND_COUNT; i++) {
-        if (strcmp(name, commands[i].name) == 0)
-            return &commands[i];
-    }
-    return NULL;
-}
-
 static int help(int argc, char **argv)
 {
     if (argc == 0) {
         print_help(stdout);
         return EXIT_DONE;
     }
-    const struct command *command = find(argv[0]);
+    const struct command *command = command_find(argv[0]);
     if (command == NULL)
         return refuse("no help on", argv[0]);
     if (argc > 1)
         return unexpected(argv[1]);
-    command->help(stdout);
+    command_help(command, stdout);
     return EXIT_DONE;
 }
 
@@ -93,7 +87,7 @@ static int dispatch(int argc, char **argv)
         return help(argc - 1, argv + 1);
     if (word[0] == '-')
         return refuse("unknown option", word);
-    const struct command *command = find(word);
+    const struct command *command = command_find(word);
     if (command == NULL)
         return refuse("unknown command", word);
     return command->run(argc - 1, argv + 1);

@@ -87,8 +87,7 @@ static int draw_levels(struct view *view, struct screen *screen, const struct vi
         int blank = plan->level_rows > 2;
         levels_draw(&view->levels, screen, scene->wheel, level, row + blank,
                     plan->level_rows - blank, plan->wide);
-        row
-        += plan->level_rows;
+        row += plan->level_rows;
     }
     if (plan->empty_row)
         levels_draw_empty(screen, scene->wheel, plan->levels, row++);
@@ -107,8 +106,7 @@ static int draw_panels(struct screen *screen, const struct view_scene *scene,
         panel_rates_line(screen, scene, row);
         panel_lateness_line(screen, scene, row + 1);
     }
-    return row
-    +plan->panel_rows;
+    return row + plan->panel_rows;
 }
 
 void view_draw(struct view *view, struct screen *screen, const struct view_scene *scene)
@@ -116,12 +114,9 @@ void view_draw(struct view *view, struct screen *screen, const struct view_scene
     struct plan plan = plan_rows(screen, scene->wheel);
     screen_begin(screen, plan.rows);
     draw_title(screen, scene, plan.wide);
-    int row
-    = 1 + (plan.gaps > 0);
-    row
-    = draw_levels(view, screen, scene, &plan, row) + (plan.gaps > 1);
-    row
-    = draw_panels(screen, scene, &plan, row) + (plan.gaps > 2);
+    int row = 1 + (plan.gaps > 0);
+    row = draw_levels(view, screen, scene, &plan, row) + (plan.gaps > 1);
+    row = draw_panels(screen, scene, &plan, row) + (plan.gaps > 2);
     for (int bell = 0; bell < plan.bells; bell++)
         panel_bell(screen, scene, (size_t)bell, row++);
     screen_show(screen);

@@ -45,6 +45,7 @@ static uint32_t matching_days(const struct cron *cron, int32_t year, int32_t mon
     int32_t first = civil_weekday(civil_days(year, month, 1));
     uint32_t by_day = cron->days;
     uint32_t by_weekday = 0;
+    assert(count >= 28);
     for (int32_t day = 1; day <= count; day++) {
         int32_t weekday = (first + day - 1) % 7;
         if (cron->nearest_days & bit(day))
@@ -137,31 +138,46 @@ struct search {
     int64_t end_s; /* not to be reached */
 };
 
+/* What of its span is to be searched, from at_s on, as local time. */
+struct stretch {
+    int64_t from_s;
+    int64_t until_s;
+    bool shifted; /* a match in the gap before the span is taken at its start, which is at_s */
+};
+
+static struct stretch stretch_of(const struct search *search, const struct zone_span *span,
+                                 int64_t at_s)
+{
+    int64_t local_s;
+    int64_t end_s = span->end_s < search->end_s ? span->end_s : search->end_s;
+    struct stretch stretch = {at_s + span->offset_s, end_s + span->offset_s, false};
+    if (span->start_s >= ZONE_FIRST_S) {
+        int64_t seam_s = span->start_s + zone_offset_at(search->zone, span->start_s - 1);
+        int64_t gap_s = span->start_s + span->offset_s; /* its end */
+        stretch.shifted = at_s == span->start_s && search->shift &&
+                          next_local(search->cron, seam_s, gap_s, &local_s);
+        if (search->first_of_two && stretch.from_s < seam_s)
+            stretch.from_s = seam_s;
+    }
+    if (search->last_of_two && span->end_s < CIVIL_END_S) {
+        int64_t seam_s = span->end_s + zone_offset_at(search->zone, span->end_s);
+        if (stretch.until_s > seam_s)
+            stretch.until_s = seam_s;
+    }
+    return stretch;
+}
+
 /* The first match at or after at_s inside of its span. */
 static bool next_in_span(const struct search *search, const struct zone_span *span, int64_t at_s,
                          int64_t *ret_at_s)
 {
     int64_t local_s;
-    int64_t from_s = at_s + span->offset_s;
-    int64_t end_s = span->end_s < search->end_s ? span->end_s : search->end_s;
-    int64_t until_s = end_s + span->offset_s;
-    if (span->start_s >= ZONE_FIRST_S) {
-        int64_t seam_s = span->start_s + zone_offset_at(search->zone, span->start_s - 1);
-        int64_t gap_s = span->start_s + span->offset_s; /* its end */
-        if (at_s == span->start_s && search->shift &&
-            next_local(search->cron, seam_s, gap_s, &local_s)) {
-            *ret_at_s = at_s;
-            return true;
-        }
-        if (search->first_of_two && from_s < seam_s)
-            from_s = seam_s;
+    struct stretch stretch = stretch_of(search, span, at_s);
+    if (stretch.shifted) {
+        *ret_at_s = at_s;
+        return true;
     }
-    if (search->last_of_two && span->end_s < search->end_s) {
-        int64_t seam_s = span->end_s + zone_offset_at(search->zone, span->end_s);
-        if (until_s > seam_s)
-            until_s = seam_s;
-    }
-    if (!next_local(search->cron, from_s, until_s, &local_s))
+    if (!next_local(search->cron, stretch.from_s, stretch.until_s, &local_s))
         return false;
     *ret_at_s = local_s - span->offset_s;
     return true;
@@ -209,4 +225,121 @@ enum tocsin_status cron_next(const struct cron *cron, const struct zone *zone,
     return reason_say(ret_why, TOCSIN_NONE,
                       "cron: it matches no time of the next %d years in the time zone %s",
                       CRON_YEARS_MAX, zone_name(zone));
+}
+
+static uint64_t bits_below(uint64_t mask, int32_t number)
+{
+    return (uint64_t)__builtin_popcountll(mask & ((UINT64_C(1) << number) - 1));
+}
+
+/* How many matching times of day come before this one. */
+static uint64_t times_before(const struct cron *cron, const struct civil *civil)
+{
+    uint64_t seconds = (uint64_t)__builtin_popcountll(cron->seconds);
+    uint64_t minutes = (uint64_t)__builtin_popcountll(cron->minutes);
+    uint64_t count = bits_below(cron->hours, civil->hour) * minutes * seconds;
+    if ((cron->hours & bit(civil->hour)) == 0)
+        return count;
+    count += bits_below(cron->minutes, civil->minute) * seconds;
+    if ((cron->minutes >> civil->minute & 1) != 0)
+        count += bits_below(cron->seconds, civil->second);
+    return count;
+}
+
+static uint32_t matching_days_of(const struct cron *cron, int32_t year, int32_t month)
+{
+    return cron->months & bit(month) ? matching_days(cron, year, month) : 0;
+}
+
+/* Matching local times at or after from_s and before until_s: whole days by the month, less
+ * what the first day has before from_s, and what the last has before until_s. */
+static uint64_t count_local(const struct cron *cron, int64_t from_s, int64_t until_s)
+{
+    if (from_s >= until_s)
+        return 0;
+    struct civil from = civil_of(from_s);
+    struct civil until = civil_of(until_s);
+    uint64_t days = 0;
+    uint32_t mask = 0;
+    int32_t year = from.year;
+    int32_t month = from.month;
+    for (bool last = false; !last;) {
+        last = year == until.year && month == until.month;
+        mask = matching_days_of(cron, year, month);
+        uint32_t counted = last ? mask & (bit(until.day) - 1) : mask;
+        if (year == from.year && month == from.month)
+            counted &= ~(bit(from.day) - 1);
+        days += (uint64_t)__builtin_popcount(counted);
+        year += month == 12;
+        month = month % 12 + 1;
+    }
+    uint64_t a_day = (uint64_t)__builtin_popcountll(cron->seconds) *
+                     (uint64_t)__builtin_popcountll(cron->minutes) *
+                     (uint64_t)__builtin_popcount(cron->hours);
+    uint64_t count = days * a_day;
+    if (mask & bit(until.day))
+        count += times_before(cron, &until);
+    if (matching_days_of(cron, from.year, from.month) & bit(from.day))
+        count -= times_before(cron, &from);
+    return count;
+}
+
+uint64_t cron_count(const struct cron *cron, const struct zone *zone, struct cron_policy policy,
+                    int64_t after_ms, int64_t until_ms)
+{
+    struct search search = search_of(cron, zone, policy);
+    int64_t at_s = after_ms / 1000 - (after_ms % 1000 < 0) + 1;
+    int64_t end_s = until_ms / 1000 - (until_ms % 1000 < 0) + 1;
+    if (at_s < CIVIL_FIRST_S)
+        at_s = CIVIL_FIRST_S;
+    search.end_s = end_s < CIVIL_END_S ? end_s : CIVIL_END_S;
+    uint64_t count = 0;
+    while (at_s < search.end_s) {
+        int64_t local_s;
+        struct zone_span span = zone_span_at(zone, at_s);
+        struct stretch stretch = stretch_of(&search, &span, at_s);
+        count += count_local(cron, stretch.from_s, stretch.until_s);
+        /* What is shifted to the end of the gap and a match there are one. */
+        if (stretch.shifted && !next_local(cron, stretch.from_s, stretch.from_s + 1, &local_s))
+            count++;
+        at_s = span.end_s;
+    }
+    return count;
+}
+
+/* The least distance of two bits that are neighbours; 0 when there is but one. */
+static int32_t least_step(uint64_t mask)
+{
+    int32_t least = 0;
+    int32_t here = next_bit(mask, 0);
+    for (int32_t next = next_bit(mask, here + 1); next >= 0; next = next_bit(mask, here + 1)) {
+        if (least == 0 || next - here < least)
+            least = next - here;
+        here = next;
+    }
+    return least;
+}
+
+/* From the first bit to the last. */
+static int32_t extent(uint64_t mask)
+{
+    return 63 - __builtin_clzll(mask) - __builtin_ctzll(mask);
+}
+
+/* Two neighbours differ in the second only, or in the minute and then the second falls from
+ * its last value to its first at worst, and so on up to the day. */
+int64_t cron_spacing_ms(const struct cron *cron)
+{
+    static const int64_t units[] = {1, 60, 3600, CIVIL_DAY_S};
+    const uint64_t masks[] = {cron->seconds, cron->minutes, cron->hours};
+    int64_t least_s = CIVIL_DAY_S;
+    int64_t back_s = 0;
+    for (int i = 0; i < 4; i++) {
+        int64_t step = i < 3 ? least_step(masks[i]) : 1;
+        if (step != 0 && step * units[i] - back_s < least_s)
+            least_s = step * units[i] - back_s;
+        if (i < 3)
+            back_s += extent(masks[i]) * units[i];
+    }
+    return least_s * 1000;
 }

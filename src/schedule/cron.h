@@ -88,4 +88,14 @@ enum tocsin_status cron_next(const struct cron *cron, const struct zone *zone,
                              struct cron_policy policy, int64_t after_ms, int64_t *ret_at_ms,
                              struct tocsin_why *ret_why);
 
+/* How many answers cron_next has that are after after_ms and not after until_ms, without
+ * going from one to the next. Cost: by the months between them, well under a microsecond
+ * each. */
+uint64_t cron_count(const struct cron *cron, const struct zone *zone, struct cron_policy policy,
+                    int64_t after_ms, int64_t until_ms);
+
+/* No two matches are nearer to each other than this, clock changes aside: at least a second,
+ * at most a day. */
+int64_t cron_spacing_ms(const struct cron *cron);
+
 #endif

@@ -74,11 +74,13 @@ static enum tocsin_status read_decimals(struct reading *reading, int32_t *ret_ms
     int32_t digit;
     if (!number(reading, 1, 0, 9, &digit))
         return refuse(reading, "a decimal is missing");
+    bool more = false;
     do {
         ms += digit * weight;
+        more = more || (weight == 0 && digit != 0);
         weight /= 10;
     } while (number(reading, 1, 0, 9, &digit));
-    *ret_ms = ms;
+    *ret_ms = ms + more; /* a millisecond that has begun is rounded up: nothing is early */
     return TOCSIN_OK;
 }
 
@@ -142,6 +144,14 @@ enum tocsin_status instant_parse(const char *text, size_t length, int64_t *ret_m
     return TOCSIN_OK;
 }
 
+/* By hand: answers have many of these, and printf takes longer than all the rest. */
+static char *put_digits(char *to, int32_t number, int count)
+{
+    for (int i = count; i > 0; i--, number /= 10)
+        to[i - 1] = (char)('0' + number % 10);
+    return to + count;
+}
+
 void instant_format(int64_t ms, int32_t offset_s, char ret_text[INSTANT_TEXT_BYTES])
 {
     assert(ms >= INSTANT_FIRST_MS && ms <= INSTANT_LAST_MS);
@@ -150,16 +160,29 @@ void instant_format(int64_t ms, int32_t offset_s, char ret_text[INSTANT_TEXT_BYT
     int64_t local_s = (ms - rest_ms) / 1000 + minutes * 60;
     assert(local_s >= CIVIL_FIRST_S && local_s < CIVIL_END_S);
     struct civil civil = civil_of(local_s);
-    char decimals[8] = "";
-    char offset[16] = "Z";
-    if (rest_ms != 0)
-        (void)snprintf(decimals, sizeof decimals, ".%03d", rest_ms);
-    if (minutes != 0) {
-        int32_t size = minutes < 0 ? -minutes : minutes;
-        (void)snprintf(offset, sizeof offset, "%c%02d:%02d", minutes < 0 ? '-' : '+',
-                       size / 60 % 100, size % 60);
+    char *to = put_digits(ret_text, civil.year, 4);
+    *to++ = '-';
+    to = put_digits(to, civil.month, 2);
+    *to++ = '-';
+    to = put_digits(to, civil.day, 2);
+    *to++ = 'T';
+    to = put_digits(to, civil.hour, 2);
+    *to++ = ':';
+    to = put_digits(to, civil.minute, 2);
+    *to++ = ':';
+    to = put_digits(to, civil.second, 2);
+    if (rest_ms != 0) {
+        *to++ = '.';
+        to = put_digits(to, rest_ms, 3);
     }
-    (void)snprintf(ret_text, INSTANT_TEXT_BYTES, "%04d-%02d-%02dT%02d:%02d:%02d%s%s",
-                   civil.year % 10000, civil.month % 100, civil.day % 100, civil.hour % 100,
-                   civil.minute % 100, civil.second % 100, decimals, offset);
+    if (minutes == 0) {
+        *to++ = 'Z';
+    } else {
+        int32_t size = minutes < 0 ? -minutes : minutes;
+        *to++ = minutes < 0 ? '-' : '+';
+        to = put_digits(to, size / 60, 2);
+        *to++ = ':';
+        to = put_digits(to, size % 60, 2);
+    }
+    *to = '\0';
 }

@@ -6,8 +6,8 @@
  *
  * Promise   strict: date, T, time and offset (Z or +hh:mm, -00:00 counts as Z) are all
  *           needed; t and z may be small, as the RFC says; nothing may follow. Decimals
- *           of seconds beyond the third are cut off, so that a parsed instant is never
- *           later than the one written. Second 60 is refused: epoch time has no leap
+ *           of seconds beyond the third are rounded up, so that a parsed instant is never
+ *           earlier than the one written. Second 60 is refused: epoch time has no leap
  *           seconds.
  * Memory    none.
  */

@@ -65,11 +65,13 @@ def preview_says_how_far_away_it_is():
           "9001-01-01T00:00:00Z  in ")
 
 
-def preview_json_is_epoch_milliseconds():
+def preview_json_is_what_the_server_answers():
     done = run("30 2 * * *", "--tz", "Europe/Berlin", "--after", "2026-03-28T12:00:00Z", "-n", "2",
                "--json")
     same((done.returncode, done.stderr, done.stdout.count("\n")), (0, "", 1))
-    same(json.loads(done.stdout), {"times": [1774746000000, 1774830600000]})
+    same(json.loads(done.stdout),
+         {"times": ["2026-03-29T03:00:00+02:00", "2026-03-30T02:30:00+02:00"],
+          "times_ms": [1774746000000, 1774830600000]})
     same(len(json.loads(run("@hourly", "--json", "-n", "1000").stdout)["times"]), 1000)
 
 

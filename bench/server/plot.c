@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: MIT */
+/* The picture: how each figure changes with the number of pending tasks, a panel each, lines
+ * on log scales. It brings its own white ground, so it reads the same on a dark page.
+ */
+#include "results.h"
+
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+
+enum {
+    WIDTH = 960,
+    HEIGHT = 740,
+    PANEL_WIDTH = 226,
+    PANEL_HEIGHT = 200,
+    LEFT = 76,
+    TOP = 150,
+    ACROSS = 310, /* from panel to panel */
+    DOWN = 290,
+    COLUMNS = 3,
+};
+
+static const struct series {
+    const char *name, *colour;
+} series[] = {
+    {"tocsin", "#d1480b"},
+    {"redis", "#1f6fb4"},
+    {"beanstalkd", "#1b9477"},
+};
+enum { SERIES_COUNT = sizeof series / sizeof series[0] };
+
+static const uint64_t sizes[] = {10000, 100000, 1000000, 10000000};
+static const char *const size_names[] = {"10k", "100k", "1M", "10M"};
+enum { SIZE_COUNT = sizeof sizes / sizeof sizes[0] };
+
+static const struct panel {
+    const char *row, *title, *unit;
+} panels[] = {
+    {"schedule-64", "One task a request, 64 connections", "tasks/s, higher is better"},
+    {"batch-full", "100 tasks a request, 8 connections", "tasks/s, higher is better"},
+    {"memory-20", "Memory a pending task", "bytes, lower is better"},
+    {"restart", "Serving again after kill -9", "seconds, lower is better"},
+    {"lateness-5k-p50", "Lateness at 5 000 a second, p50", "ms, lower is better"},
+    {"lateness-5k-p99", "Lateness at 5 000 a second, p99", "ms, lower is better"},
+};
+enum { PANEL_COUNT = sizeof panels / sizeof panels[0] };
+
+/* Where a panel stands, and which decades it shows. */
+struct frame {
+    FILE *out;
+    double left, top;
+    int low, high; /* powers of ten */
+};
+
+static void text(FILE *out, double x, double y, const char *class, const char *anchor,
+                 const char *words)
+{
+    fprintf(out, "<text x=\"%.1f\" y=\"%.1f\" class=\"%s\" text-anchor=\"%s\">%s</text>\n", x, y,
+            class, anchor, words);
+}
+
+static void draw_ground(FILE *out, const struct results *results)
+{
+    char words[256];
+    fprintf(out,
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %d\" width=\"%d\" "
+            "height=\"%d\" role=\"img\" aria-label=\"Servers compared: speed, memory, restart "
+            "and lateness by the number of pending tasks\">\n",
+            WIDTH, HEIGHT, WIDTH, HEIGHT);
+    fprintf(out,
+            "<style>\n"
+            "text{font-family:system-ui,-apple-system,'Segoe UI',Helvetica,Arial,sans-serif;"
+            "fill:#2b2d33}\n"
+            ".title{font-size:21px;font-weight:650}\n"
+            ".sub{font-size:12.5px;fill:#5d616b}\n"
+            ".panel{font-size:14px;font-weight:600}\n"
+            ".axis{font-size:11px;fill:#5d616b}\n"
+            ".value{font-size:10.5px;font-weight:700;fill:#b03a06}\n"
+            ".legend{font-size:13px}\n"
+            ".grid{stroke:#e4e6ea;stroke-width:1}\n"
+            "</style>\n"
+            "<rect x=\"0.5\" y=\"0.5\" width=\"%d\" height=\"%d\" rx=\"8\" fill=\"#ffffff\" "
+            "stroke=\"#d5d8de\"/>\n",
+            WIDTH - 1, HEIGHT - 1);
+    text(out, 24, 38, "title", "start", "How cost grows with the tasks that are pending");
+    text(out, 24, 59, "sub", "start",
+         "Everything is on the disk before it is answered. Medians, log scales.");
+    snprintf(words, sizeof words, "%s, %u cores, %s, commit %s", results->machine.cpu,
+             results->machine.cores, results->machine.compiler, results->machine.commit);
+    text(out, 24, HEIGHT - 16, "sub", "start", words);
+    for (size_t i = 0; i < SERIES_COUNT; i++) {
+        double x = 24 + (double)i * 100;
+        fprintf(out,
+                "<rect x=\"%.1f\" y=\"76\" width=\"13\" height=\"13\" rx=\"2\" fill=\"%s\"/>\n", x,
+                series[i].colour);
+        text(out, x + 19, 87, "legend", "start", series[i].name);
+    }
+}
+
+/* The decades that hold all figures of a row. False: there are none. */
+static bool decades_of(const struct results *results, const char *row, struct frame *frame)
+{
+    double low = INFINITY, high = 0;
+    for (size_t i = 0; i < results->count; i++) {
+        const struct figure *figure = &results->figures[i];
+        double value = bench_median(&figure->samples);
+        if (figure->pending == 0 || strcmp(figure->row, row) != 0 || value <= 0)
+            continue;
+        low = fmin(low, value);
+        high = fmax(high, value);
+    }
+    if (high <= 0)
+        return false;
+    frame->low = (int)floor(log10(low));
+    frame->high = (int)ceil(log10(high));
+    if (frame->high == frame->low)
+        frame->high++;
+    return true;
+}
+
+static double x_of(const struct frame *frame, size_t size)
+{
+    return frame->left + PANEL_WIDTH * ((double)size + 0.5) / SIZE_COUNT;
+}
+
+static double y_of(const struct frame *frame, double value)
+{
+    double part = (log10(value) - frame->low) / (frame->high - frame->low);
+    return frame->top + PANEL_HEIGHT * (1 - part);
+}
+
+static void draw_scale(const struct frame *frame, const struct panel *panel)
+{
+    char words[32];
+    text(frame->out, frame->left - 46, frame->top - 30, "panel", "start", panel->title);
+    text(frame->out, frame->left - 46, frame->top - 13, "axis", "start", panel->unit);
+    for (int i = frame->low; i <= frame->high; i++) {
+        double y = y_of(frame, pow(10, i));
+        fprintf(frame->out,
+                "<line x1=\"%.1f\" y1=\"%.1f\" x2=\"%.1f\" y2=\"%.1f\" class=\"grid\"/>\n",
+                frame->left, y, frame->left + PANEL_WIDTH, y);
+        snprintf(words, sizeof words, "%.7g", pow(10, i));
+        text(frame->out, frame->left - 7, y + 4, "axis", "end", words);
+    }
+    for (size_t i = 0; i < SIZE_COUNT; i++)
+        text(frame->out, x_of(frame, i), frame->top + PANEL_HEIGHT + 18, "axis", "middle",
+             size_names[i]);
+}
+
+static void draw_series(const struct frame *frame, const struct results *results, const char *row,
+                        const struct series *one)
+{
+    bool ours = one == &series[0];
+    fprintf(frame->out, "<polyline fill=\"none\" stroke=\"%s\" stroke-width=\"%s\" points=\"",
+            one->colour, ours ? "2.5" : "1.8");
+    for (size_t i = 0; i < SIZE_COUNT; i++) {
+        double value = results_median(results, row, one->name, sizes[i]);
+        if (value > 0)
+            fprintf(frame->out, "%.1f,%.1f ", x_of(frame, i), y_of(frame, value));
+    }
+    fprintf(frame->out, "\"/>\n");
+    for (size_t i = 0; i < SIZE_COUNT; i++) {
+        double value = results_median(results, row, one->name, sizes[i]);
+        char words[32];
+        if (value <= 0)
+            continue;
+        fprintf(frame->out, "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"3\" fill=\"%s\"/>\n",
+                x_of(frame, i), y_of(frame, value), one->colour);
+        snprintf(words, sizeof words, value >= 10 ? "%.0f" : "%.2f", value);
+        if (ours)
+            text(frame->out, x_of(frame, i), y_of(frame, value) - 8, "value", "middle", words);
+    }
+}
+
+void plot_write(const struct results *results, const char *path)
+{
+    bench_make_folders(path);
+    FILE *out = fopen(path, "w");
+    if (out == NULL)
+        bench_die("cannot write %s: %s", path, strerror(errno));
+    draw_ground(out, results);
+    for (unsigned i = 0; i < PANEL_COUNT; i++) {
+        unsigned column = i % COLUMNS, line = i / COLUMNS;
+        struct frame frame = {
+            .out = out, .left = LEFT + (double)column * ACROSS, .top = TOP + (double)line * DOWN};
+        if (!decades_of(results, panels[i].row, &frame))
+            continue;
+        draw_scale(&frame, &panels[i]);
+        for (size_t j = 0; j < SERIES_COUNT; j++)
+            draw_series(&frame, results, panels[i].row, &series[j]);
+    }
+    fprintf(out, "</svg>\n");
+    if (ferror(out) || fclose(out) != 0)
+        bench_die("cannot write %s", path);
+}

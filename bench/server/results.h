@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT */
+/* results.h - what has been measured so far?
+ *
+ * A figure is one line: a row's name, a server, so many tasks pending while it was taken, and
+ * a sample per round. Targets and tables are made of the medians, so that they can be
+ * computed again from what is written.
+ */
+#ifndef TOCSIN_BENCH_SERVER_RESULTS_H
+#define TOCSIN_BENCH_SERVER_RESULTS_H
+
+#include "harness.h"
+
+enum { FIGURES_MAX = 256, TARGETS_MAX = 48 };
+
+struct figure {
+    const char *row;
+    const char *server;
+    uint64_t pending;
+    const char *unit;
+    struct bench_samples samples;
+};
+
+struct results {
+    struct bench_machine machine;
+    double load_before; /* the load average when it began: others at work spoil what is measured */
+    struct figure figures[FIGURES_MAX];
+    size_t count;
+};
+
+/* The texts are kept, not copied. */
+void results_add(struct results *results, const char *row, const char *server, uint64_t pending,
+                 const char *unit, double value);
+/* NULL: not measured. */
+const struct figure *results_find(const struct results *results, const char *row,
+                                  const char *server, uint64_t pending);
+/* 0: not measured. */
+double results_median(const struct results *results, const char *row, const char *server,
+                      uint64_t pending);
+
+/* The targets that what was measured can answer. peers_fair: no peer was slower than the rules
+ * of a benchmark allow. */
+size_t targets_check(const struct results *results, struct bench_target targets[TARGETS_MAX],
+                     bool *ret_peers_fair);
+
+void report_print(const struct results *results, FILE *out);
+void report_write(const struct results *results, const char *path);
+/* How cost grows with what is pending. */
+void plot_write(const struct results *results, const char *path);
+
+#endif

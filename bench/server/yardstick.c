@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: MIT */
+#include "yardstick.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <sys/timerfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "child.h"
+#include "harness.h"
+#include "load.h"
+
+enum { SAMPLES_MAX = 200000 };
+
+static int by_value(const void *left, const void *right)
+{
+    double a = *(const double *)left, b = *(const double *)right;
+    return (a > b) - (a < b);
+}
+
+double yardstick_fdatasync_ms(double seconds)
+{
+    enum { WRITE_BYTES = 512 };
+    char folder[PATH_BYTES_MAX], path[PATH_BYTES_MAX + 8], bytes[WRITE_BYTES] = {1};
+    scratch_folder("yardstick", folder);
+    snprintf(path, sizeof path, "%s/file", folder);
+    int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+    double *times = bench_alloc(SAMPLES_MAX, sizeof *times);
+    size_t count = 0;
+    uint64_t from_ns = bench_now_ns(), end_ns = from_ns + (uint64_t)(seconds * 1e9);
+    while (from_ns < end_ns && count < SAMPLES_MAX) {
+        if (write(fd, bytes, sizeof bytes) != sizeof bytes || fdatasync(fd) != 0)
+            bench_die("cannot write and sync %s: %s", path, strerror(errno));
+        uint64_t now_ns = bench_now_ns();
+        times[count++] = (double)(now_ns - from_ns) / 1e6;
+        from_ns = now_ns;
+    }
+    close(fd);
+    scratch_remove(folder);
+    qsort(times, count, sizeof *times, by_value);
+    double median = times[count / 2];
+    free(times);
+    return median;
+}
+
+/* ---- timerfd, thread, socket, thread */
+
+struct ticker {
+    int timer, socket;
+    size_t ticks;
+    int64_t first_ns;
+};
+
+static void *tick(void *arg)
+{
+    struct ticker *self = arg;
+    int epoll = epoll_create1(EPOLL_CLOEXEC);
+    struct epoll_event event = {.events = EPOLLIN};
+    if (epoll < 0 || epoll_ctl(epoll, EPOLL_CTL_ADD, self->timer, &event) != 0)
+        bench_die("epoll: %s", strerror(errno));
+    for (size_t i = 0; i < self->ticks; i++) {
+        int64_t due_ns = self->first_ns + (int64_t)i * 1000000;
+        uint64_t count;
+        struct itimerspec at = {
+            .it_value = {.tv_sec = due_ns / 1000000000, .tv_nsec = due_ns % 1000000000}};
+        if (timerfd_settime(self->timer, TFD_TIMER_ABSTIME, &at, NULL) != 0 ||
+            epoll_wait(epoll, &event, 1, -1) != 1 ||
+            read(self->timer, &count, sizeof count) != sizeof count ||
+            send(self->socket, "", 1, 0) != 1)
+            bench_die("a timer or a socket fails: %s", strerror(errno));
+    }
+    close(epoll);
+    return NULL;
+}
+
+struct wakeups yardstick_wakeups(double seconds)
+{
+    int ends[2];
+    pthread_t thread;
+    struct ticker ticker = {.timer = timerfd_create(CLOCK_REALTIME, TFD_CLOEXEC | TFD_NONBLOCK),
+                            .ticks = (size_t)(seconds * 1000),
+                            .first_ns = wall_now_ns() + 10000000};
+    if (ticker.timer < 0 || socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
+        bench_die("no timer or socket: %s", strerror(errno));
+    ticker.socket = ends[1];
+    double *late = bench_alloc(ticker.ticks, sizeof *late);
+    if (pthread_create(&thread, NULL, tick, &ticker) != 0)
+        bench_die("no thread");
+    for (size_t i = 0; i < ticker.ticks; i++) {
+        char byte;
+        if (recv(ends[0], &byte, 1, 0) != 1)
+            bench_die("recv: %s", strerror(errno));
+        late[i] = (double)(wall_now_ns() - ticker.first_ns - (int64_t)i * 1000000) / 1e6;
+    }
+    pthread_join(thread, NULL);
+    close(ends[0]);
+    close(ends[1]);
+    close(ticker.timer);
+    qsort(late, ticker.ticks, sizeof *late, by_value);
+    struct wakeups wakeups = {late[ticker.ticks / 2], late[ticker.ticks * 99 / 100]};
+    free(late);
+    return wakeups;
+}

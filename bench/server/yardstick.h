@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT */
+/* yardstick.h - how fast is this machine right now?
+ *
+ * What no server can beat: a write and an fdatasync in a loop, and a timer that wakes a thread
+ * which wakes another through a socket.
+ */
+#ifndef TOCSIN_BENCH_SERVER_YARDSTICK_H
+#define TOCSIN_BENCH_SERVER_YARDSTICK_H
+
+/* The median time of appending 512 bytes to a file of its own and syncing it, over so long. */
+double yardstick_fdatasync_ms(double seconds);
+
+struct wakeups {
+    double p50_ms, p99_ms;
+};
+
+/* From the moment a timerfd was set for, one each millisecond, until another thread has read
+ * a byte that the first one sent it. */
+struct wakeups yardstick_wakeups(double seconds);
+
+#endif

@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: MIT */
+/* tocsin cancel, pause, resume, fire: the same change of each task that is named. What is
+ * refused is said, and the others are done all the same. */
+
+#include <string.h>
+
+#include "base/json_write.h"
+#include "cli/client.h"
+#include "cli/command_list.h"
+#include "cli/task_text.h"
+#include "cli/when.h"
+
+struct change {
+    struct client_options client; /* first */
+    const char *if_match;
+    const char *until;
+};
+
+static bool read_if_match(const char *value, void *into)
+{
+    uint64_t rev;
+    ((struct change *)into)->if_match = value;
+    return options_whole(value, 0, INT64_MAX, &rev);
+}
+
+static bool read_until(const char *value, void *into)
+{
+    ((struct change *)into)->until = value;
+    return value[0] != '\0';
+}
+
+static const struct option_row rows[] = {
+    {"--if-match", "REV", "only when it still has this revision", "a revision, a whole number",
+     read_if_match},
+    {"--until", "TIME", "resumes by itself then", "a time such as 2026-11-15T13:00:00Z",
+     read_until},
+};
+
+enum { PLAIN_ROWS = 1, PAUSE_ROWS = 2 };
+
+static void write_until(const char *until, struct buffer *out)
+{
+    struct json_writer writer;
+    uint64_t ms;
+    json_writer_init(&writer, out);
+    json_write_object(&writer);
+    json_write_key(&writer, "until");
+    if (options_whole(until, 0, INT64_MAX, &ms))
+        json_write_uint64(&writer, ms);
+    else
+        json_write_text(&writer, until);
+    json_write_object_end(&writer);
+}
+
+static int change_one(struct client *client, const struct change *change, const char *method,
+                      const char *after, const char *id)
+{
+    char path[CLIENT_PATH_BYTES_MAX];
+    char match[64];
+    struct buffer body;
+    if (!client_path(client, "/v1/tasks/", id, after, path))
+        return EXIT_USAGE;
+    struct call_request request = {.method = method, .path = path};
+    buffer_init(&body, CLIENT_PATH_BYTES_MAX);
+    if (change->until != NULL) {
+        write_until(change->until, &body);
+        request.body = (struct bytes){body.data, body.size};
+    } else if (strcmp(method, "POST") == 0) {
+        request.body = bytes_of("{}");
+    }
+    if (change->if_match != NULL) {
+        (void)snprintf(match, sizeof match, "If-Match: \"%.20s\"", change->if_match);
+        request.headers[0] = match;
+    }
+    int code = client_ask(client, &request);
+    buffer_release(&body);
+    if (code == EXIT_DONE && client->json)
+        client_print(client);
+    else if (code == EXIT_DONE)
+        task_text_line(call_body(client->call), when_now_ms());
+    return code;
+}
+
+static int change_all(const struct command *command, int argc, char **argv, const char *method,
+                      const char *after)
+{
+    struct change change = {.if_match = NULL};
+    struct words words = {argc, argv};
+    struct client client;
+    int code;
+    int worst = EXIT_DONE;
+    if (!command_begin(command, &words, &change, &code))
+        return code;
+    worst = client_init(&client, command, &change.client);
+    for (int i = 0; i < words.count && (worst == EXIT_DONE || worst == EXIT_REFUSED); i++) {
+        code = change_one(&client, &change, method, after, words.at[i]);
+        if (code == EXIT_REFUSED && words.count > 1)
+            (void)fprintf(stderr, "tocsin %s: that was about '%.255s'\n", command->name,
+                          words.at[i]);
+        worst = code > worst ? code : worst;
+    }
+    client_release(&client);
+    return worst;
+}
+
+static int cancel_run(int argc, char **argv)
+{
+    return change_all(&cancel_command, argc, argv, "DELETE", "");
+}
+
+static int pause_run(int argc, char **argv)
+{
+    return change_all(&pause_command, argc, argv, "POST", "/pause");
+}
+
+static int resume_run(int argc, char **argv)
+{
+    return change_all(&resume_command, argc, argv, "POST", "/resume");
+}
+
+static int fire_run(int argc, char **argv)
+{
+    return change_all(&fire_command, argc, argv, "POST", "/fire");
+}
+
+const struct command cancel_command = {
+    .name = "cancel",
+    .text = "cancel tasks",
+    .usage = "ID... [OPTION...]",
+    .about = "Cancels tasks. One that is running is told to stop: its worker's next extend is\n"
+             "refused, and it is not retried. Of a schedule the current run may finish.\n",
+    .after = "example: tocsin cancel notify-001 notify-002\n",
+    .rows = rows,
+    .row_count = PLAIN_ROWS,
+    .word_name = "the id of a task",
+    .words_min = 1,
+    .words_max = COMMAND_WORDS_ANY,
+    .client = true,
+    .run = cancel_run,
+};
+
+const struct command pause_command = {
+    .name = "pause",
+    .text = "take tasks off the wheel until they are resumed",
+    .usage = "ID... [OPTION...]",
+    .about = "Pauses tasks. What falls into the pause is skipped and counted.\n",
+    .after = "example: tocsin pause nightly --until 2026-11-15T13:00:00Z\n",
+    .rows = rows,
+    .row_count = PAUSE_ROWS,
+    .word_name = "the id of a task",
+    .words_min = 1,
+    .words_max = COMMAND_WORDS_ANY,
+    .client = true,
+    .run = pause_run,
+};
+
+const struct command resume_command = {
+    .name = "resume",
+    .text = "put paused tasks back",
+    .usage = "ID... [OPTION...]",
+    .about = "Resumes paused tasks with the next occurrence of the same rhythm.\n",
+    .after = "example: tocsin resume nightly\n",
+    .rows = rows,
+    .row_count = PLAIN_ROWS,
+    .word_name = "the id of a task",
+    .words_min = 1,
+    .words_max = COMMAND_WORDS_ANY,
+    .client = true,
+    .run = resume_run,
+};
+
+const struct command fire_command = {
+    .name = "fire",
+    .text = "let tasks come due now",
+    .usage = "ID... [OPTION...]",
+    .about = "Fires tasks now. A one-shot is used up by it; a schedule keeps its rhythm.\n",
+    .after = "example: tocsin fire nightly\n",
+    .rows = rows,
+    .row_count = PLAIN_ROWS,
+    .word_name = "the id of a task",
+    .words_min = 1,
+    .words_max = COMMAND_WORDS_ANY,
+    .client = true,
+    .run = fire_run,
+};

@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: MIT */
+#include "cli/client.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/fields.h"
+#include "schedule/duration.h"
+
+enum { TIMEOUT_DEFAULT_MS = 30000, PROBLEM_BYTES = 600 };
+
+static const char url_default[] = "http://127.0.0.1:7400";
+
+/* ---- options */
+
+static bool read_url(const char *value, void *into)
+{
+    ((struct client_options *)into)->url = value;
+    return strncmp(value, "http://", 7) == 0 || strncmp(value, "https://", 8) == 0;
+}
+
+static bool read_token_file(const char *value, void *into)
+{
+    ((struct client_options *)into)->token_file = value;
+    return true;
+}
+
+static bool read_ca_file(const char *value, void *into)
+{
+    ((struct client_options *)into)->ca_file = value;
+    return true;
+}
+
+static bool read_timeout(const char *value, void *into)
+{
+    struct client_options *options = into;
+    struct tocsin_why why;
+    return duration_parse(value, strlen(value), &options->timeout_ms, &why) == TOCSIN_OK &&
+           options->timeout_ms > 0 && options->timeout_ms <= 3600000;
+}
+
+static bool read_json(const char *value, void *into)
+{
+    (void)value;
+    ((struct client_options *)into)->json = true;
+    return true;
+}
+
+const struct option_row client_rows[] = {
+    {"--url", "URL", "where it is (TOCSIN_URL, or http://127.0.0.1:7400)",
+     "a URL such as http://127.0.0.1:7400", read_url},
+    {"--token-file", "FILE", "a file with the token (or TOCSIN_TOKEN)", "a file", read_token_file},
+    {"--ca-file", "FILE", "whom to trust about an https server (the system's)",
+     "a file of certificates", read_ca_file},
+    {"--request-timeout", "TIME", "how long to wait for an answer (30s)",
+     "a duration such as 30s, at most 1h", read_timeout},
+    {"--json", NULL, "print the server's JSON as it is", "", read_json},
+};
+
+const size_t client_row_count = sizeof client_rows / sizeof client_rows[0];
+
+/* ---- life */
+
+static int set_url(struct client *client, const char *url)
+{
+    const char *from = url;
+    if (url == NULL)
+        url = from = getenv("TOCSIN_URL");
+    if (url == NULL || url[0] == '\0')
+        url = from = url_default;
+    size_t size = strlen(url);
+    while (size > 0 && from[size - 1] == '/')
+        size--;
+    bool known = strncmp(from, "http://", 7) == 0 || strncmp(from, "https://", 8) == 0;
+    if (!known || size >= sizeof client->url)
+        return command_usage(client->command, "TOCSIN_URL '%.100s' is not a URL such as %s", from,
+                             url_default);
+    memcpy(client->url, from, size);
+    client->url[size] = '\0';
+    client->target.url = client->url;
+    return EXIT_DONE;
+}
+
+static int read_token(struct client *client, const char *file)
+{
+    FILE *in = fopen(file, "re");
+    size_t size = in != NULL ? fread(client->token, 1, sizeof client->token - 1, in) : 0;
+    bool failed = in == NULL || ferror(in) != 0;
+    if (in != NULL)
+        (void)fclose(in);
+    if (failed)
+        return command_usage(client->command, "cannot read the token file %.200s: %s", file,
+                             strerror(errno));
+    client->token[size] = '\0';
+    client->token[strcspn(client->token, "\r\n")] = '\0';
+    return EXIT_DONE;
+}
+
+static int set_token(struct client *client, const char *file)
+{
+    const char *token = getenv("TOCSIN_TOKEN");
+    if (file != NULL) {
+        int code = read_token(client, file);
+        if (code != EXIT_DONE)
+            return code;
+    } else if (token != NULL) {
+        (void)snprintf(client->token, sizeof client->token, "%s", token);
+    }
+    for (const char *at = client->token; *at != '\0'; at++) {
+        if (*at <= ' ' || *at > '~')
+            return command_usage(client->command, "the token has a character that none may have");
+    }
+    client->target.token = client->token[0] != '\0' ? client->token : NULL;
+    return EXIT_DONE;
+}
+
+int client_init(struct client *client, const struct command *command,
+                const struct client_options *options)
+{
+    *client = (struct client){.command = command, .json = options->json};
+    client->timeout_ms = options->timeout_ms > 0 ? options->timeout_ms : TIMEOUT_DEFAULT_MS;
+    client->target.ca_file = options->ca_file;
+    int code = set_url(client, options->url);
+    if (code == EXIT_DONE)
+        code = set_token(client, options->token_file);
+    if (code != EXIT_DONE)
+        return code;
+    client->call = call_create(&client->target);
+    return client->call != NULL ? EXIT_DONE : command_fail(command, "no memory");
+}
+
+void client_release(struct client *client)
+{
+    call_destroy(client->call);
+    client->call = NULL;
+}
+
+/* ---- asking */
+
+void client_problem(const struct call *call, char *ret_text, size_t room)
+{
+    struct bytes body = call_body(call);
+    char code[40] = "";
+    char detail[PROBLEM_BYTES] = "";
+    (void)fields_text(body, "code", code, sizeof code);
+    if (!fields_text(body, "detail", detail, sizeof detail) &&
+        !fields_text(body, "title", detail, sizeof detail))
+        (void)snprintf(detail, sizeof detail, "the server refused, without a reason");
+    (void)snprintf(ret_text, room, "%s (%d%s%s)", detail, call_status(call),
+                   code[0] != '\0' ? " " : "", code);
+}
+
+int client_judge(const struct client *client, const struct call *call, enum call_end end)
+{
+    char problem[PROBLEM_BYTES + 80];
+    if (end == CALL_UNREACHED) {
+        (void)command_fail(client->command, "cannot reach %s: %s", client->url, call_why(call));
+        return EXIT_UNREACHED;
+    }
+    if (end == CALL_LOST) {
+        (void)command_fail(client->command, "no answer from %s, it may have been done or not: %s",
+                           client->url, call_why(call));
+        return EXIT_UNREACHED;
+    }
+    if (call_status(call) < 300)
+        return EXIT_DONE;
+    client_problem(call, problem, sizeof problem);
+    return command_fail(client->command, "%s", problem);
+}
+
+int client_ask(struct client *client, const struct call_request *request)
+{
+    struct call_request timed = *request;
+    if (timed.timeout_ms == 0)
+        timed.timeout_ms = client->timeout_ms;
+    return client_judge(client, client->call, call_run(client->call, &timed));
+}
+
+void client_print(const struct client *client)
+{
+    struct bytes body = call_body(client->call);
+    (void)fwrite(body.at, 1, body.size, stdout);
+    if (body.size == 0 || body.at[body.size - 1] != '\n')
+        (void)putchar('\n');
+}
+
+/* ---- paths */
+
+static bool encode(const char *text, char *to, size_t room)
+{
+    static const char kept[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~";
+    size_t used = 0;
+    for (; *text != '\0'; text++) {
+        if (used + 4 > room)
+            return false;
+        if (strchr(kept, *text) != NULL)
+            to[used++] = *text;
+        else
+            used += (size_t)snprintf(to + used, 4, "%%%02X", (unsigned)(unsigned char)*text);
+    }
+    to[used] = '\0';
+    return true;
+}
+
+bool client_path(const struct client *client, const char *before, const char *id, const char *after,
+                 char ret_path[CLIENT_PATH_BYTES_MAX])
+{
+    char coded[CLIENT_PATH_BYTES_MAX - 100];
+    /* One dot or two would be taken for a way through the path, also when they are coded. */
+    bool dots = strcmp(id, ".") == 0 || strcmp(id, "..") == 0;
+    if (id[0] == '\0' || dots || !encode(id, coded, sizeof coded)) {
+        (void)command_usage(client->command, "'%.100s' is no id", id);
+        return false;
+    }
+    (void)snprintf(ret_path, CLIENT_PATH_BYTES_MAX, "%s%s%s", before, coded, after);
+    return true;
+}
+
+bool client_query(const struct client *client, const char *name, const char *value,
+                  char path[CLIENT_PATH_BYTES_MAX])
+{
+    char coded[CLIENT_PATH_BYTES_MAX];
+    size_t size = strlen(path);
+    if (!encode(value, coded, sizeof coded) ||
+        size + strlen(name) + strlen(coded) + 3 > CLIENT_PATH_BYTES_MAX) {
+        (void)command_usage(client->command, "%s is too long", name);
+        return false;
+    }
+    (void)snprintf(path + size, CLIENT_PATH_BYTES_MAX - size, "%s%s=%s",
+                   strchr(path, '?') == NULL ? "?" : "&", name, coded);
+    return true;
+}

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT */
+/* client.h - how does a subcommand ask the server?
+ *
+ * Where it is and who asks come from the options that all clients share, or from the
+ * environment (TOCSIN_URL, TOCSIN_TOKEN). What the server or the network refuses becomes one
+ * sentence on stderr and an exit code, so that most commands are a request and a table.
+ */
+#ifndef TOCSIN_CLI_CLIENT_H
+#define TOCSIN_CLI_CLIENT_H
+
+#include "cli/call.h"
+#include "cli/command.h"
+
+enum { CLIENT_TOKEN_BYTES_MAX = 4096, CLIENT_URL_BYTES_MAX = 1024, CLIENT_PATH_BYTES_MAX = 4096 };
+
+/* The options of a client begin with this. */
+struct client_options {
+    const char *url;
+    const char *token_file;
+    const char *ca_file;
+    uint64_t timeout_ms; /* of a request; 0: 30 s */
+    bool json;
+};
+
+extern const struct option_row client_rows[];
+extern const size_t client_row_count;
+
+struct client {
+    const struct command *command;
+    uint64_t timeout_ms;
+    bool json;
+    struct call_target target;
+    struct call *call;
+    char url[CLIENT_URL_BYTES_MAX];
+    char token[CLIENT_TOKEN_BYTES_MAX];
+};
+
+/* EXIT_DONE, or a message is on stderr and the answer is the exit code. Then, too, release. */
+int client_init(struct client *client, const struct command *command,
+                const struct client_options *options);
+void client_release(struct client *client);
+
+/* EXIT_DONE: a 2xx, whose body is call_body(client->call). Else it has been said. */
+int client_ask(struct client *client, const struct call_request *request);
+/* The same for a call that has ended. */
+int client_judge(const struct client *client, const struct call *call, enum call_end end);
+/* The problem as a sentence: "there is no such task (404 NOT_FOUND)". */
+void client_problem(const struct call *call, char *ret_text, size_t room);
+
+/* The answer on stdout, with a line's end. */
+void client_print(const struct client *client);
+
+/* "/v1/tasks/" id "/pause", the middle coded for a path. False: too long, and said. */
+bool client_path(const struct client *client, const char *before, const char *id, const char *after,
+                 char ret_path[CLIENT_PATH_BYTES_MAX]);
+/* Adds "?name=value", or "&name=value". */
+bool client_query(const struct client *client, const char *name, const char *value,
+                  char path[CLIENT_PATH_BYTES_MAX]);
+
+#endif

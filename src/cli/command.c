@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: MIT */
+#include "cli/command.h"
+
+#include <stdarg.h>
+#include <string.h>
+
+#include "base/word_distance.h"
+#include "cli/client.h"
+
+enum { LEFT_COLS = 24 };
+
+/* ---- names */
+
+const struct command *command_find(const char *name)
+{
+    for (size_t i = 0; commands[i] != NULL; i++) {
+        if (strcmp(name, commands[i]->name) == 0)
+            return commands[i];
+    }
+    return NULL;
+}
+
+/* The distance, or a large number when it is too far away to be meant. */
+static size_t unlikeness(const char *word, const char *known)
+{
+    struct bytes one = bytes_of(word);
+    struct bytes other = bytes_of(known);
+    if (one.size == 0 || one.size > WORD_DISTANCE_BYTES_MAX)
+        return SIZE_MAX;
+    size_t found = word_distance(one, other);
+    return found < 2 + other.size / 4 && found < other.size ? found : SIZE_MAX;
+}
+
+const struct command *command_nearest(const char *name)
+{
+    const struct command *nearest = NULL;
+    size_t best = SIZE_MAX;
+    for (size_t i = 0; commands[i] != NULL; i++) {
+        size_t found = unlikeness(name, commands[i]->name);
+        if (found < best && !commands[i]->hidden) {
+            best = found;
+            nearest = commands[i];
+        }
+    }
+    return nearest;
+}
+
+const struct option_row *command_option(const struct command *command, size_t n)
+{
+    if (n < command->row_count)
+        return &command->rows[n];
+    n -= command->row_count;
+    return command->client && n < client_row_count ? &client_rows[n] : NULL;
+}
+
+static const struct option_row *find_option(const struct command *command, const char *word,
+                                            size_t length)
+{
+    const struct option_row *option;
+    for (size_t n = 0; (option = command_option(command, n)) != NULL; n++) {
+        if (strlen(option->name) == length && memcmp(option->name, word, length) == 0)
+            return option;
+    }
+    return NULL;
+}
+
+/* ---- messages */
+
+int command_usage(const struct command *command, const char *format, ...)
+{
+    char problem[600];
+    va_list arguments;
+    va_start(arguments, format);
+    (void)vsnprintf(problem, sizeof problem, format, arguments);
+    va_end(arguments);
+    (void)fprintf(stderr, "tocsin %s: %s (see tocsin %s --help)\n", command->name, problem,
+                  command->name);
+    return EXIT_USAGE;
+}
+
+int command_fail(const struct command *command, const char *format, ...)
+{
+    char problem[1200];
+    va_list arguments;
+    va_start(arguments, format);
+    (void)vsnprintf(problem, sizeof problem, format, arguments);
+    va_end(arguments);
+    (void)fprintf(stderr, "tocsin %s: %s\n", command->name, problem);
+    return EXIT_REFUSED;
+}
+
+static int unknown_option(const struct command *command, const char *word)
+{
+    const struct option_row *nearest = NULL;
+    const struct option_row *option;
+    char name[64];
+    size_t best = SIZE_MAX;
+    (void)snprintf(name, sizeof name, "%.*s", (int)strcspn(word, "="), word);
+    for (size_t n = 0; (option = command_option(command, n)) != NULL; n++) {
+        size_t found = unlikeness(name, option->name);
+        if (found < best && option->name[1] == '-') {
+            best = found;
+            nearest = option;
+        }
+    }
+    if (nearest == NULL)
+        return command_usage(command, "unknown option '%.100s'", word);
+    return command_usage(command, "unknown option '%.100s'; did you mean %s?", word, nearest->name);
+}
+
+/* ---- reading */
+
+static int apply(const struct command *command, const struct option_row *option, const char *value,
+                 void *into)
+{
+    if (option->argument == NULL && value != NULL)
+        return command_usage(command, "%s takes no value, but '%.100s' was given", option->name,
+                             value);
+    if (option->argument != NULL && value == NULL)
+        return command_usage(command, "%s needs a value: %s", option->name, option->allowed);
+    if (!option->read(value, into))
+        return command_usage(command, "%s '%.100s' is not allowed: it takes %s", option->name,
+                             value, option->allowed);
+    return EXIT_DONE;
+}
+
+static int check_words(const struct command *command, const struct words *words)
+{
+    if (words->count < command->words_min)
+        return command_usage(command, "%s is missing", command->word_name);
+    if (words->count > command->words_max)
+        return command_usage(command, "unknown argument '%.100s'", words->at[command->words_max]);
+    return EXIT_DONE;
+}
+
+/* Takes the options out of the words; -1: help is wanted. What stands after -- is no option. */
+static int read_words(const struct command *command, struct words *words, void *into)
+{
+    int kept = 0;
+    for (int i = 0; i < words->count; i++) {
+        const char *word = words->at[i];
+        if (strcmp(word, "--") == 0) {
+            while (++i < words->count)
+                words->at[kept++] = words->at[i];
+            break;
+        }
+        if (word[0] != '-' || word[1] == '\0') {
+            words->at[kept++] = words->at[i];
+            continue;
+        }
+        if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0)
+            return -1;
+        const char *equals = strchr(word, '=');
+        size_t length = equals != NULL ? (size_t)(equals - word) : strlen(word);
+        const struct option_row *option = find_option(command, word, length);
+        if (option == NULL)
+            return unknown_option(command, word);
+        const char *value = equals != NULL ? equals + 1 : NULL;
+        if (option->argument != NULL && value == NULL && i + 1 < words->count)
+            value = words->at[++i];
+        int code = apply(command, option, value, into);
+        if (code != EXIT_DONE)
+            return code;
+    }
+    words->count = kept;
+    return check_words(command, words);
+}
+
+bool command_begin(const struct command *command, struct words *words, void *into, int *ret_code)
+{
+    int code = read_words(command, words, into);
+    if (code == EXIT_DONE)
+        return true;
+    if (code < 0)
+        command_help(command, stdout);
+    *ret_code = code < 0 ? EXIT_DONE : code;
+    return false;
+}
+
+/* ---- help */
+
+static void print_row(FILE *out, const char *name, const char *argument, const char *text)
+{
+    char left[64];
+    (void)snprintf(left, sizeof left, "%s%s%s", name, argument != NULL ? " " : "",
+                   argument != NULL ? argument : "");
+    (void)fprintf(out, "  %-*s %s\n", LEFT_COLS, left, text);
+}
+
+void command_help(const struct command *command, FILE *out)
+{
+    const struct option_row *option;
+    (void)fprintf(out, "usage: tocsin %s %s\n\n%s\n", command->name, command->usage,
+                  command->about);
+    for (size_t n = 0; (option = command_option(command, n)) != NULL; n++) {
+        if (n == command->row_count)
+            (void)fputs("\nthe server:\n", out);
+        print_row(out, option->name, option->argument, option->text);
+    }
+    print_row(out, "--help", NULL, "this text");
+    if (command->after != NULL)
+        (void)fprintf(out, "\n%s", command->after);
+    if (command->client)
+        (void)fputs("exit codes: 0 done, 1 refused, 2 usage, 3 cannot reach the server\n", out);
+}

@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: MIT */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/command_list.h"
+#include "server/server.h"
+
+enum { SETTINGS_MAX = 64, PRINT_BYTES_MAX = 256 * 1024 };
+
+/* Flags come before the file is read, and win all the same: config.h. */
+struct serve {
+    struct config config;
+    const char *file;
+    bool print;
+    struct config_why why;
+};
+
+static bool set(struct serve *serve, const char *path, const char *value)
+{
+    if (config_set(&serve->config, path, value, CONFIG_FLAG, &serve->why) == TOCSIN_OK)
+        return true;
+    (void)fprintf(stderr, "tocsin serve: %s\n", serve->why.text);
+    return false;
+}
+
+static bool read_config(const char *value, void *into)
+{
+    ((struct serve *)into)->file = value;
+    return true;
+}
+
+static bool read_listen(const char *value, void *into)
+{
+    return set(into, "listen", value);
+}
+
+static bool read_data(const char *value, void *into)
+{
+    return set(into, "data", value);
+}
+
+static bool read_store(const char *value, void *into)
+{
+    return set(into, "store", value);
+}
+
+static bool read_clock(const char *value, void *into)
+{
+    return set(into, "clock", value);
+}
+
+static bool read_level(const char *value, void *into)
+{
+    return set(into, "log.level", value);
+}
+
+static bool read_setting(const char *value, void *into)
+{
+    char path[128];
+    const char *equals = strchr(value, '=');
+    if (equals == NULL || (size_t)(equals - value) >= sizeof path)
+        return false;
+    memcpy(path, value, (size_t)(equals - value));
+    path[equals - value] = '\0';
+    return set(into, path, equals + 1);
+}
+
+static bool read_print(const char *value, void *into)
+{
+    (void)value;
+    ((struct serve *)into)->print = true;
+    return true;
+}
+
+static bool read_accept_loss(const char *value, void *into)
+{
+    (void)value;
+    ((struct serve *)into)->config.accept_loss = true;
+    return true;
+}
+
+static const struct option_row rows[] = {
+    {"--config", "FILE", "read this YAML file", "a file", read_config},
+    {"--listen", "ADDRESS", "where to listen (127.0.0.1:7400); port 0 takes a free one",
+     "an address such as 127.0.0.1:7400", read_listen},
+    {"--data", "DIR", "the folder of the store (tocsin-data)", "a folder", read_data},
+    {"--store", "STORE", "sqlite or memory (sqlite)", "sqlite or memory", read_store},
+    {"--clock", "CLOCK", "system, or manual for tests", "system or manual", read_clock},
+    {"--log-level", "LEVEL", "error, warn, info or debug (info)", "error, warn, info or debug",
+     read_level},
+    {"--set", "KEY=VALUE", "any setting of the file, such as limits.body_bytes=2MiB",
+     "a setting such as node=n2", read_setting},
+    {"--print-config", NULL, "print the configuration with all its values, and end", "",
+     read_print},
+    {"--accept-loss", NULL, "start although acknowledged commits are missing from a damaged log",
+     "", read_accept_loss},
+};
+
+static int print_config(const struct config *config)
+{
+    struct buffer out;
+    buffer_init(&out, PRINT_BYTES_MAX);
+    config_print(config, false, &out);
+    (void)fwrite(out.data, 1, out.size, stdout);
+    buffer_release(&out);
+    return EXIT_DONE;
+}
+
+static enum tocsin_status read_rest(struct serve *serve)
+{
+    extern char **environ;
+    if (serve->file == NULL)
+        serve->file = getenv("TOCSIN_CONFIG");
+    enum tocsin_status status = TOCSIN_OK;
+    if (serve->file != NULL && serve->file[0] != '\0')
+        status = config_read_file(&serve->config, serve->file, &serve->why);
+    if (status == TOCSIN_OK)
+        status = config_read_environment(&serve->config, environ, &serve->why);
+    if (status == TOCSIN_OK)
+        status = config_finish(&serve->config, &serve->why);
+    return status;
+}
+
+static int serve_with(struct serve *serve, int argc, char **argv)
+{
+    struct tocsin_why why = {""};
+    struct words words = {argc, argv};
+    int code;
+    if (!command_begin(&serve_command, &words, serve, &code))
+        return code;
+    if (read_rest(serve) != TOCSIN_OK) {
+        (void)fprintf(stderr, "tocsin serve: %s\n", serve->why.text);
+        return EXIT_USAGE;
+    }
+    if (serve->print)
+        return print_config(&serve->config);
+    enum tocsin_status status = server_run(&serve->config, &why);
+    if (status == TOCSIN_OK)
+        return EXIT_DONE;
+    (void)fprintf(stderr, "tocsin serve: %s: %s\n", tocsin_status_text(status), why.text);
+    return EXIT_REFUSED;
+}
+
+static int serve_run(int argc, char **argv)
+{
+    struct serve *serve = calloc(1, sizeof *serve);
+    if (serve == NULL || config_init(&serve->config) != TOCSIN_OK) {
+        (void)fputs("tocsin serve: no memory\n", stderr);
+        free(serve);
+        return EXIT_REFUSED;
+    }
+    int code = serve_with(serve, argc, argv);
+    config_release(&serve->config);
+    free(serve);
+    return code;
+}
+
+const struct command serve_command = {
+    .name = "serve",
+    .text = "run the server",
+    .usage = "[OPTION...]",
+    .about = "Runs the server until SIGTERM or SIGINT. When it can take requests it prints one\n"
+             "line on stdout: tocsin ready on http://... ; its log goes to stderr.\n",
+    .after = "Every setting may also be given in the environment (TOCSIN_LISTEN,\n"
+             "TOCSIN_LIMITS_BODY_BYTES, ...); flags beat the environment, which beats the file.\n"
+             "tocsin serve --print-config lists them all with what each is for.\n"
+             "\n"
+             "example: tocsin serve --data /var/lib/tocsin --listen 127.0.0.1:7400\n"
+             "exit codes: 0 stopped in order, 1 it could not go on, 2 usage\n",
+    .rows = rows,
+    .row_count = sizeof rows / sizeof rows[0],
+    .run = serve_run,
+};

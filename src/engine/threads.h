@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+/* threads.h - the backend of a server: a thread that commits, and one that reads.
+ *
+ * Threads   create, take and destroy on the engine's thread; `post` is called from the others.
+ */
+#ifndef TOCSIN_ENGINE_THREADS_H
+#define TOCSIN_ENGINE_THREADS_H
+
+#include "engine/backend.h"
+
+struct engine_threads;
+
+/* The store must outlive it. post: something has ended, call threads_take soon. */
+enum tocsin_status threads_create(struct store *store, void (*post)(void *arg), void *arg,
+                                  struct engine_threads **ret_threads, struct tocsin_why *ret_why);
+/* Waits for what is under way. What was not taken is lost. */
+void threads_destroy(struct engine_threads *threads);
+
+const struct engine_backend *threads_backend(struct engine_threads *threads);
+
+/* Tells the engine what has ended. */
+void threads_take(struct engine_threads *threads, struct engine *engine);
+
+#endif

@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: MIT */
+/* inside.h - what the files of the server share. For src/server only. */
+#ifndef TOCSIN_SERVER_INSIDE_H
+#define TOCSIN_SERVER_INSIDE_H
+
+#include <signal.h>
+
+#include "base/log.h"
+#include "engine/engine.h"
+#include "engine/threads.h"
+#include "net/http_server.h"
+#include "net/http_target.h"
+#include "net/loop.h"
+#include "server/config.h"
+#include "server/metric_list.h"
+#include "service/task/tasks.h"
+#include "service/task/uuid.h"
+
+enum server_phase { SERVER_STARTING, SERVER_READY, SERVER_DRAINING, SERVER_STOPPED };
+
+struct subscriber;
+struct advance;
+
+struct server {
+    const struct config *config;
+    enum server_phase phase;
+    struct log log;
+    struct metrics metrics;
+    struct loop *loop;
+    struct clock clock;
+    struct clock_manual manual;
+    struct store *store;
+    struct store_state store_state;
+    struct engine_threads *threads;
+    struct engine *engine;
+    struct tasks *tasks;
+    struct http_server **http; /* one for each address */
+    size_t http_count;
+    size_t http_open;
+    size_t closing;
+    uint64_t wheel_start;
+    struct uuid_source uuids;
+    uint64_t chance_state[4];
+    struct siphash_key hash_key;
+    struct signals *signals;
+    struct subscriber *subscribers;     /* events.c */
+    struct advance *advances;           /* operations.c */
+    struct task_request *free_requests; /* routes_task.c */
+    uint32_t free_request_count;
+    bool running; /* the engine turns */
+    bool disk_full;
+    bool held;                  /* live claims are written */
+    uint32_t under_way;         /* requests not answered yet, drained for */
+    struct engine_timer second; /* once a second */
+    enum tocsin_status failed;
+    struct tocsin_why why;
+};
+
+uint64_t server_chance(void *server);
+/* New work for the engine may have come in: its turn comes at the end of this one. */
+void server_turn(struct server *server);
+void server_stop(struct server *server);
+
+/* ---- routes (route.c): who asks for what */
+
+enum { ROUTE_PARAMS_MAX = 1, ROUTE_PARAM_BYTES_MAX = 256 };
+
+struct route_request {
+    struct server *server;
+    struct http_exchange *exchange;
+    const struct http_request *http;
+    const struct route *route;
+    const char *token; /* the name of who asks; "" without tokens */
+    size_t param_size;
+    char param[ROUTE_PARAM_BYTES_MAX]; /* of the path, decoded */
+};
+
+enum route_auth { ROUTE_TOKEN, ROUTE_OPEN };
+enum route_body { ROUTE_NO_BODY, ROUTE_JSON, ROUTE_NDJSON };
+
+struct route {
+    enum http_method method;
+    const char *pattern; /* "/v1/tasks/{}/pause" */
+    enum route_body body;
+    enum route_auth auth;
+    enum metric_route metric;
+    void (*handle)(const struct route_request *request);
+};
+
+extern const struct route server_routes[];
+extern const size_t server_route_count;
+
+enum metric_route route_metric(const struct http_request *http);
+void route_on_request(void *server, struct http_exchange *exchange,
+                      const struct http_request *http);
+
+/* ---- answers (answer.c) */
+
+struct problem {
+    int status;
+    const char *code;
+    const char *detail;
+    const char *headers; /* NULL: none */
+};
+void answer_problem(struct server *server, struct http_exchange *exchange,
+                    const struct problem *problem);
+void answer_invalid(const struct route_request *request, const char *detail);
+/* 400, BAD_REQUEST when it is not even JSON. */
+void answer_bad_json(const struct route_request *request, bool malformed, const char *detail);
+void answer_json(struct server *server, struct http_exchange *exchange, int status,
+                 struct bytes json, uint64_t rev);
+void answer_bytes(struct server *server, struct http_exchange *exchange, int status,
+                  const char *content_type, struct bytes body, const char *headers);
+/* The problem as an object on a line, for NDJSON and batches. */
+void answer_write_problem(struct buffer *out, int status, const char *code, const char *detail);
+int answer_status(enum tasks_outcome outcome);
+const char *answer_code(enum tasks_outcome outcome);
+void answer_outcome(struct server *server, struct http_exchange *exchange,
+                    enum tasks_outcome outcome, uint64_t rev, struct bytes json, const char *why,
+                    bool replayed);
+
+/* ---- handlers */
+
+void task_create(const struct route_request *request);
+void task_put(const struct route_request *request);
+void task_delete(const struct route_request *request);
+void task_pause(const struct route_request *request);
+void task_resume(const struct route_request *request);
+void task_fire(const struct route_request *request);
+void task_get(const struct route_request *request);
+void task_why(const struct route_request *request);
+void task_list(const struct route_request *request);
+void task_batch(const struct route_request *request);
+void incident_list(const struct route_request *request);
+void incident_retry(const struct route_request *request);
+void incident_drop(const struct route_request *request);
+void schedule_preview(const struct route_request *request);
+void queue_lease(const struct route_request *request);
+void queue_list(const struct route_request *request);
+void run_ack(const struct route_request *request);
+void run_nack(const struct route_request *request);
+void run_extend(const struct route_request *request);
+void run_ack_many(const struct route_request *request);
+void operations_health(const struct route_request *request);
+void operations_ready(const struct route_request *request);
+void operations_metrics(const struct route_request *request);
+void operations_info(const struct route_request *request);
+void operations_openapi(const struct route_request *request);
+void operations_advance(const struct route_request *request);
+void events_stream(const struct route_request *request);
+
+/* Nothing that is due by now is under way any more. */
+void operations_settled(struct server *server);
+
+void events_init(struct server *server);
+void events_end(struct server *server);
+void task_requests_release(struct server *server);
+
+/* ---- bodies (body.c): small JSON objects */
+
+struct body_field {
+    const char *name;
+    enum { BODY_DURATION, BODY_INSTANT, BODY_WHOLE, BODY_TEXT, BODY_RAW, BODY_BOOL } type;
+    void *into;      /* int64_t; struct bytes for TEXT and RAW; bool */
+    bool *ret_given; /* may be NULL */
+    int64_t min;
+    int64_t max; /* of a number; bytes of a text */
+    char *room;  /* TEXT: where it is unescaped to, max bytes of it */
+};
+/* An empty body is an empty object. False: it has been answered. */
+bool body_read(const struct route_request *request, const struct body_field *fields, size_t count);
+/* The value that comes next, as one field. */
+bool body_read_value(struct json_reader *reader, const struct body_field *field);
+
+#endif

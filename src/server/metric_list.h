@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: MIT */
+/* metric_list.h - what does Tocsin count and measure? (W-09)
+ *
+ * One table; a new metric is one row. It makes the names for calls (M_TASKS_ADDED), the rows
+ * for metrics_init, and what /metrics says about each. The order is the order there.
+ *
+ *     metrics_count(&metrics, M_TASKS_SKIPPED, SKIPPED_OVERLAP, 1);
+ *     metrics_count(&metrics, M_HTTP_REQUESTS,
+ *                   metrics_pair(&metrics, M_HTTP_REQUESTS, ROUTE_TASKS, METRIC_CLASS_OF(201)), 1);
+ */
+#ifndef TOCSIN_SERVER_METRIC_LIST_H
+#define TOCSIN_SERVER_METRIC_LIST_H
+
+#include "base/metrics.h"
+
+/* Values of labels: the enum for calls and the word in the text, from one list. */
+#define METRIC_SKIPPED(ROW)                                                                        \
+    ROW(OVERLAP, "overlap")                                                                        \
+    ROW(MISFIRE, "misfire")                                                                        \
+    ROW(PAUSE, "pause")
+#define METRIC_ROUTE(ROW)                                                                          \
+    ROW(TASKS, "tasks")                                                                            \
+    ROW(BATCH, "batch")                                                                            \
+    ROW(SCHEDULES, "schedules")                                                                    \
+    ROW(LEASE, "lease")                                                                            \
+    ROW(RUNS, "runs")                                                                              \
+    ROW(QUEUES, "queues")                                                                          \
+    ROW(INCIDENTS, "incidents")                                                                    \
+    ROW(EVENTS, "events")                                                                          \
+    ROW(OPERATIONS, "operations")                                                                  \
+    ROW(OTHER, "other")
+#define METRIC_CLASS(ROW)                                                                          \
+    ROW(1XX, "1xx")                                                                                \
+    ROW(2XX, "2xx")                                                                                \
+    ROW(3XX, "3xx")                                                                                \
+    ROW(4XX, "4xx")                                                                                \
+    ROW(5XX, "5xx")
+#define METRIC_REFUSED(ROW)                                                                        \
+    ROW(MALFORMED, "malformed")                                                                    \
+    ROW(UNAUTHORIZED, "unauthorized")                                                              \
+    ROW(FOREIGN, "foreign")                                                                        \
+    ROW(LIMITED, "limited")                                                                        \
+    ROW(OVERLOADED, "overloaded")                                                                  \
+    ROW(UNAVAILABLE, "unavailable")
+#define METRIC_STORE_ERROR(ROW)                                                                    \
+    ROW(NO_SPACE, "no_space")                                                                      \
+    ROW(UNAVAILABLE, "unavailable")                                                                \
+    ROW(UNKNOWN, "unknown")                                                                        \
+    ROW(IO, "io")                                                                                  \
+    ROW(DAMAGED, "damaged")
+
+#define METRIC_VALUE_SKIPPED(name, word) SKIPPED_##name,
+#define METRIC_VALUE_ROUTE(name, word) ROUTE_##name,
+#define METRIC_VALUE_CLASS(name, word) CLASS_##name,
+#define METRIC_VALUE_REFUSED(name, word) REFUSED_##name,
+#define METRIC_VALUE_STORE_ERROR(name, word) STORE_ERROR_##name,
+
+enum metric_skipped { METRIC_SKIPPED(METRIC_VALUE_SKIPPED) SKIPPED_COUNT };
+enum metric_route { METRIC_ROUTE(METRIC_VALUE_ROUTE) ROUTE_COUNT };
+enum metric_class { METRIC_CLASS(METRIC_VALUE_CLASS) CLASS_COUNT };
+enum metric_refused { METRIC_REFUSED(METRIC_VALUE_REFUSED) REFUSED_COUNT };
+enum metric_store_error { METRIC_STORE_ERROR(METRIC_VALUE_STORE_ERROR) STORE_ERROR_COUNT };
+/* The series of an HTTP status: 404 is one of the 4xx. */
+#define METRIC_CLASS_OF(status) ((size_t)(status) / 100 - 1)
+
+/* A wheel has at most this many levels, with those it adds by itself. */
+enum { METRIC_LEVELS = 16 };
+
+/*  call name, type, unit, labels, bounds, name in the text, help */
+#define METRIC_TABLE(ROW)                                                                          \
+    METRIC_TABLE_TASKS(ROW)                                                                        \
+    METRIC_TABLE_QUEUES(ROW)                                                                       \
+    METRIC_TABLE_WHEEL(ROW)                                                                        \
+    METRIC_TABLE_STORE(ROW)                                                                        \
+    METRIC_TABLE_HTTP(ROW)                                                                         \
+    METRIC_TABLE_PROCESS(ROW)
+
+#define METRIC_TABLE_TASKS(ROW)                                                                    \
+    ROW(TASKS_ADDED, COUNTER, ONE, NONE, NO, "tasks_added_total",                                  \
+        "Tasks accepted durably, schedules included, since start.")                                \
+    ROW(TASKS_REPLACED, COUNTER, ONE, NONE, NO, "tasks_replaced_total",                            \
+        "Tasks replaced under the same id by PUT, since start.")                                   \
+    ROW(TASKS_FIRED, COUNTER, ONE, NONE, NO, "tasks_fired_total",                                  \
+        "Times a task or an occurrence of a schedule came due and was fired, since start.")        \
+    ROW(TASKS_EXECUTED, COUNTER, ONE, NONE, NO, "tasks_executed_total",                            \
+        "Runs that were acknowledged, since start.")                                               \
+    ROW(TASKS_FAILED, COUNTER, ONE, NONE, NO, "tasks_failed_total",                                \
+        "Runs that failed for good, all attempts used up, since start.")                           \
+    ROW(ATTEMPTS_FAILED, COUNTER, ONE, NONE, NO, "attempts_failed_total",                          \
+        "Attempts that ended in a nack, since start; retried or not.")                             \
+    ROW(LEASES_EXPIRED, COUNTER, ONE, NONE, NO, "leases_expired_total",                            \
+        "Attempts whose lease ended unacknowledged, since start.")                                 \
+    ROW(TASKS_RETRIED, COUNTER, ONE, NONE, NO, "tasks_retried_total",                              \
+        "Further attempts begun after a failed one, since start.")                                 \
+    ROW(TASKS_CANCELLED, COUNTER, ONE, NONE, NO, "tasks_cancelled_total",                          \
+        "Tasks cancelled, those already running included, since start.")                           \
+    ROW(TASKS_SKIPPED, COUNTER, ONE, SKIPPED, NO, "tasks_skipped_total",                           \
+        "Occurrences not run, by reason: the one before still runs (overlap), too late to be "     \
+        "wanted (misfire), or inside a pause.")                                                    \
+    ROW(TASKS_MISFIRED, COUNTER, ONE, NONE, NO, "tasks_misfired_total",                            \
+        "Occurrences found overdue past the misfire grace, whatever was then done with them.")     \
+    ROW(FENCED, COUNTER, ONE, NONE, NO, "fenced_total",                                            \
+        "Acks, nacks and extends refused because the lease was lost to somebody newer.")           \
+    ROW(CONFLICTS, COUNTER, ONE, NONE, NO, "conflicts_total",                                      \
+        "Changes refused because the record was there already or had another revision.")           \
+    ROW(EVENTS_DROPPED, COUNTER, ONE, NONE, NO, "events_dropped_total",                            \
+        "Events given up before a registered consumer had read them; it sees a gap.")              \
+    ROW(LATENESS, HISTOGRAM, NS, NONE, LATENESS, "task_lateness_seconds",                          \
+        "Time from due to fired.")                                                                 \
+    ROW(EXECUTION, HISTOGRAM, NS, NONE, EXECUTION, "task_execution_seconds",                       \
+        "Time from a lease being handed out to its ack or nack.")                                  \
+    ROW(TASKS_ACTIVE, GAUGE, ONE, NONE, NO, "tasks_active",                                        \
+        "Tasks that wait for their time, those waiting for a retry included.")                     \
+    ROW(TASKS_LIMIT, GAUGE, ONE, NONE, NO, "tasks_limit",                                          \
+        "How many tasks may wait at most (limits.tasks_pending).")                                 \
+    ROW(TASKS_RUNNING, GAUGE, ONE, NONE, NO, "tasks_running", "Runs in the hands of a worker.")    \
+    ROW(TASKS_PAUSED, GAUGE, ONE, NONE, NO, "tasks_paused", "Tasks that are paused.")              \
+    ROW(INCIDENTS, GAUGE, ONE, NONE, NO, "incidents_open",                                         \
+        "Tasks that failed for good and were neither retried nor dropped yet.")                    \
+    ROW(IDEMPOTENCY, GAUGE, ONE, NONE, NO, "idempotency_entries",                                  \
+        "Idempotency keys that are remembered.")
+
+#define METRIC_TABLE_QUEUES(ROW)                                                                   \
+    ROW(QUEUE_DEPTH, GAUGE, ONE, QUEUE, NO, "queue_depth",                                         \
+        "Runs that are due and wait for a worker, by queue.")                                      \
+    ROW(QUEUE_LEASED, GAUGE, ONE, QUEUE, NO, "queue_leased",                                       \
+        "Runs in the hands of a worker, by queue.")                                                \
+    ROW(QUEUE_DELAYED, GAUGE, ONE, QUEUE, NO, "queue_delayed",                                     \
+        "Tasks whose time has not come, by queue.")                                                \
+    ROW(QUEUE_WAITING, GAUGE, ONE, QUEUE, NO, "queue_waiting_leases",                              \
+        "Lease calls that wait for work, by queue.")                                               \
+    ROW(COMMANDS_QUEUED, GAUGE, ONE, NONE, NO, "command_queue_size",                               \
+        "Commands accepted and not durable yet.")                                                  \
+    ROW(COMMANDS_LIMIT, GAUGE, ONE, NONE, NO, "command_queue_limit",                               \
+        "Commands that may be under way at most; beyond it callers are told to wait.")
+
+#define METRIC_TABLE_WHEEL(ROW)                                                                    \
+    ROW(WHEEL_TIMERS, GAUGE, ONE, LEVEL, NO, "wheel_timers",                                       \
+        "Timers on the wheel, by level; 0 is the finest.")                                         \
+    ROW(WHEEL_TICKS, COUNTER, ONE, NONE, NO, "wheel_ticks_total",                                  \
+        "Ticks of the finest level the wheel has gone through, since start.")                      \
+    ROW(WHEEL_MOVED, COUNTER, ONE, NONE, NO, "wheel_cascaded_total",                               \
+        "Steps of timers to a finer level, since start.")                                          \
+    ROW(LOOP_TURN, HISTOGRAM, NS, NONE, LATENESS, "loop_turn_seconds",                             \
+        "Time one turn of the loop kept it busy.")
+
+#define METRIC_TABLE_STORE(ROW)                                                                    \
+    ROW(STORE_COMMITS, COUNTER, ONE, NONE, NO, "store_commits_total",                              \
+        "Commits that became durable, since start.")                                               \
+    ROW(STORE_COMMIT, HISTOGRAM, NS, NONE, LATENESS, "store_commit_seconds",                       \
+        "Time a commit took, its sync included.")                                                  \
+    ROW(STORE_RECORDS, COUNTER, ONE, NONE, NO, "store_records_written_total",                      \
+        "Versions of records written, since start.")                                               \
+    ROW(STORE_ERRORS, COUNTER, ONE, STORE_ERROR, NO, "store_errors_total",                         \
+        "Commits and reads the store refused or failed, by reason, since start.")                  \
+    ROW(STORE_FULL, GAUGE, ONE, NONE, NO, "store_disk_full",                                       \
+        "1 while the disk is full and only what makes room is written, else 0.")                   \
+    ROW(STORE_LIVING, GAUGE, ONE, NONE, NO, "store_living_records", "Records in the store.")       \
+    ROW(STORE_DEAD, GAUGE, ONE, NONE, NO, "store_dead_records",                                    \
+        "Versions that died and are not swept yet.")                                               \
+    ROW(STORE_SWEPT, COUNTER, ONE, NONE, NO, "store_swept_total",                                  \
+        "Dead versions swept out of the file, since start.")                                       \
+    ROW(STORE_FILE, GAUGE, ONE, NONE, NO, "store_file_bytes", "Size of the store's file.")         \
+    ROW(STORE_LOG, GAUGE, ONE, NONE, NO, "store_log_bytes", "Size of its write-ahead log.")
+
+#define METRIC_TABLE_HTTP(ROW)                                                                     \
+    ROW(HTTP_CONNECTIONS, GAUGE, ONE, NONE, NO, "http_connections", "Connections that are open.")  \
+    ROW(HTTP_CONNECTIONS_LIMIT, GAUGE, ONE, NONE, NO, "http_connections_limit",                    \
+        "Connections that may be open at most (limits.connections).")                              \
+    ROW(HTTP_ACCEPTED, COUNTER, ONE, NONE, NO, "http_accepted_total",                              \
+        "Connections accepted, since start.")                                                      \
+    ROW(HTTP_REQUESTS, COUNTER, ONE, ROUTE_AND_CLASS, NO, "http_requests_total",                   \
+        "Requests answered, by kind of route and class of status, since start.")                   \
+    ROW(HTTP_REFUSED, COUNTER, ONE, REFUSED, NO, "http_refused_total",                             \
+        "Requests refused before or instead of being served, by reason, since start.")             \
+    ROW(HTTP_RECEIVED, COUNTER, ONE, NONE, NO, "http_received_bytes_total",                        \
+        "Bytes read from clients, since start.")                                                   \
+    ROW(HTTP_SENT, COUNTER, ONE, NONE, NO, "http_sent_bytes_total",                                \
+        "Bytes written to clients, since start.")
+
+#define METRIC_TABLE_PROCESS(ROW)                                                                  \
+    ROW(LOG_LINES, COUNTER, ONE, NONE, NO, "log_lines_total", "Lines logged, since start.")        \
+    ROW(LOG_DROPPED, COUNTER, ONE, NONE, NO, "log_dropped_total",                                  \
+        "Log lines that could not be written, since start.")                                       \
+    ROW(LOG_SUPPRESSED, COUNTER, ONE, NONE, NO, "log_suppressed_total",                            \
+        "Log lines held back because there were too many of the same, since start.")               \
+    ROW(PROCESS_MEMORY, GAUGE, ONE, NONE, NO, "process_resident_memory_bytes",                     \
+        "Memory of the process that is resident.")                                                 \
+    ROW(PROCESS_CPU, COUNTER, NS, NONE, NO, "process_cpu_seconds_total",                           \
+        "CPU time of the process, user and system.")                                               \
+    ROW(PROCESS_START, GAUGE, MS, NONE, NO, "process_start_time_seconds",                          \
+        "When the process was started, in seconds since 1970.")                                    \
+    ROW(PROCESS_FDS, GAUGE, ONE, NONE, NO, "process_open_fds", "File descriptors that are open.")  \
+    ROW(PROCESS_FDS_LIMIT, GAUGE, ONE, NONE, NO, "process_max_fds",                                \
+        "File descriptors that may be open at most.")
+
+enum metric_id {
+#define METRIC_ID(id, type, unit, labels, bounds, name, help) M_##id,
+    METRIC_TABLE(METRIC_ID)
+#undef METRIC_ID
+        M_COUNT
+};
+
+extern const struct metric_row metric_list[M_COUNT];
+
+/* Memory, CPU time, open descriptors, start: as the system tells them now. What it does not
+ * tell stays as it was. */
+void metric_list_read_process(struct metrics *metrics);
+
+#endif

@@ -1,0 +1,297 @@
+/* SPDX-License-Identifier: MIT */
+/* Many calls in one request: a batch of tasks, one a line, and a list of acks. They are started
+ * one after the other and answered together, in their order. */
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "server/task_request.h"
+
+/* Several calls that are answered together, in their order. */
+struct many {
+    struct server *server;
+    struct http_exchange *exchange;
+    struct task_request *first;
+    struct task_request **end;
+    size_t pending;
+    bool lines; /* NDJSON; else {"results":[…]} */
+};
+
+/* ---- many at once */
+
+static struct many *many_create(const struct route_request *request, bool lines)
+{
+    struct many *many = calloc(1, sizeof *many);
+    if (many == NULL) {
+        task_request_overloaded(request);
+        return NULL;
+    }
+    many->server = request->server;
+    many->exchange = request->exchange;
+    many->end = &many->first;
+    many->pending = 1; /* while they are being read */
+    many->lines = lines;
+    return many;
+}
+
+static void many_free(struct many *many)
+{
+    while (many->first != NULL) {
+        struct task_request *self = many->first;
+        many->first = self->next;
+        task_request_free(self);
+    }
+    free(many);
+}
+
+/* What one of them came to, as a line or an item. */
+static void write_part(const struct many *many, struct task_request *self, struct buffer *out)
+{
+    const struct tasks_call *call = &self->call;
+    int status = answer_status(call->outcome);
+    if (status >= 400)
+        answer_write_problem(out, status,
+                             self->malformed ? "BAD_REQUEST" : answer_code(call->outcome),
+                             call->why.text);
+    else
+        buffer_append(out, call->answer.data, call->answer.size);
+    if (many->lines)
+        buffer_append_byte(out, '\n');
+}
+
+static void many_answer(struct many *many)
+{
+    struct buffer out;
+    buffer_init(&out, many->server->config->limits.answer_bytes);
+    if (!many->lines)
+        buffer_append_text(&out, "{\"results\":[");
+    for (struct task_request *self = many->first; self != NULL; self = self->next) {
+        write_part(many, self, &out);
+        if (!many->lines && self->next != NULL)
+            buffer_append_byte(&out, ',');
+    }
+    if (!many->lines)
+        buffer_append_text(&out, "]}");
+    if (buffer_status(&out) == TOCSIN_OK)
+        answer_bytes(many->server, many->exchange, 200,
+                     many->lines ? "application/x-ndjson" : "application/json",
+                     (struct bytes){out.data, out.size}, NULL);
+    else
+        answer_problem(many->server, many->exchange,
+                       &(struct problem){.status = 500,
+                                         .code = "TOO_LARGE",
+                                         .detail = "all of it was done, but the answers are "
+                                                   "larger than limits.answer_bytes: ask for "
+                                                   "each, or use Prefer: return=minimal"});
+    buffer_release(&out);
+    many_free(many);
+}
+
+static void part_done(struct many *many)
+{
+    if (--many->pending == 0)
+        many_answer(many);
+}
+
+static void part_answered(struct tasks_call *call)
+{
+    part_done(((struct task_request *)call)->many);
+}
+
+static struct task_request *add_part(struct many *many, enum tasks_verb verb)
+{
+    struct task_request *self = task_request_create(many->server);
+    if (self == NULL)
+        return NULL;
+    self->many = many;
+    self->call.verb = verb;
+    self->call.done = part_answered;
+    *many->end = self;
+    many->end = &self->next;
+    many->pending++;
+    return self;
+}
+
+static void part_refused(struct task_request *self, enum tasks_outcome outcome, const char *why)
+{
+    self->call.outcome = outcome;
+    (void)snprintf(self->call.why.text, sizeof self->call.why.text, "%s", why);
+    part_done(self->many);
+}
+
+static void part_overloaded(struct task_request *self)
+{
+    part_refused(self, TASKS_OVERLOADED, "no memory for this one now: try again");
+}
+
+/* ---- a batch of tasks, one a line */
+
+static bool next_line(struct bytes *left, struct bytes *ret_line)
+{
+    if (left->size == 0)
+        return false;
+    const char *end = memchr(left->at, '\n', left->size);
+    size_t size = end == NULL ? left->size : (size_t)(end - left->at);
+    *ret_line = (struct bytes){left->at, size};
+    size_t taken = end == NULL ? size : size + 1;
+    left->at += taken;
+    left->size -= taken;
+    if (ret_line->size > 0 && ret_line->at[ret_line->size - 1] == '\r')
+        ret_line->size--;
+    return true;
+}
+
+static bool batch_fits(const struct route_request *request)
+{
+    const struct config_limits *limits = &request->server->config->limits;
+    struct bytes left = request->http->body;
+    struct bytes line;
+    size_t lines = 0;
+    char detail[160] = "";
+    while (next_line(&left, &line))
+        lines++;
+    if (request->http->body.size > limits->batch_bytes)
+        (void)snprintf(detail, sizeof detail, "a batch may have %llu bytes at most",
+                       (unsigned long long)limits->batch_bytes);
+    else if (lines > limits->batch_lines)
+        (void)snprintf(detail, sizeof detail, "%zu lines: a batch may have %llu at most", lines,
+                       (unsigned long long)limits->batch_lines);
+    if (detail[0] == '\0')
+        return true;
+    answer_problem(request->server, request->exchange,
+                   &(struct problem){.status = 413, .code = "TOO_LARGE", .detail = detail});
+    return false;
+}
+
+void task_batch(const struct route_request *request)
+{
+    enum { LINES_A_BREATH = 32 };
+    if (!batch_fits(request))
+        return;
+    struct many *many = many_create(request, true);
+    if (many == NULL)
+        return;
+    struct bytes left = request->http->body;
+    struct bytes line;
+    struct tasks_call conditions = {0};
+    if (!task_request_conditions(request, &conditions) || !task_request_idempotency_fits(request)) {
+        many_free(many);
+        return;
+    }
+    for (size_t n = 1; next_line(&left, &line); n++) {
+        struct tocsin_why why;
+        struct task_request *self = add_part(many, TASKS_CREATE);
+        if (self == NULL)
+            break;
+        self->call.on_a_line = true;
+        self->call.brief = conditions.brief;
+        if (!task_request_idempotency(request, self, n, line)) {
+            part_overloaded(self);
+            continue;
+        }
+        if (task_request_wish(self, line, false, &self->malformed, &why) == TOCSIN_OK)
+            task_request_start(self);
+        else
+            part_refused(self, TASKS_INVALID, why.text);
+        if (n % LINES_A_BREATH == 0)
+            loop_breathe(request->server->loop);
+    }
+    part_done(many);
+}
+
+/* ---- many acks */
+
+static bool add_ack(struct many *many, struct json_reader *reader)
+{
+    struct task_request *self = add_part(many, TASKS_ACK);
+    if (self == NULL)
+        return false;
+    many->pending--; /* not started before all have been read */
+    enum json_token token = json_read_next(reader);
+    if (token == JSON_READ_OBJECT) {
+        static const char *const names[] = {"run", "result"};
+        struct json_keys keys = {names, 2, 0};
+        struct json_span span;
+        size_t which;
+        while (json_read_field(reader, &keys, &which)) {
+            if (which == 0 && json_read_expect(reader, JSON_READ_STRING))
+                (void)json_read_string(reader, self->param, sizeof self->param, &self->param_size);
+            else if (which == 1 && json_read_raw(reader, &span))
+                self->call.result = (struct bytes){span.at, span.size};
+        }
+        if ((keys.seen & 1) == 0)
+            json_read_refuse(reader, "must have \"run\"");
+        if (self->call.result.size > TASK_RESULT_BYTES_MAX)
+            json_read_refuse(reader, "has a result that is too large");
+    } else if (token == JSON_READ_STRING) {
+        (void)json_read_string(reader, self->param, sizeof self->param, &self->param_size);
+    } else if (token == JSON_READ_ARRAY_END) {
+        return false;
+    } else if (token != JSON_READ_BAD) {
+        json_read_refuse(reader, "must be a run's name, or an object with \"run\"");
+    }
+    self->call.id = (struct bytes){self->param, self->param_size};
+    return token != JSON_READ_BAD;
+}
+
+/* The last one that was added turned out to be the end of the list. */
+static void drop_last(struct many *many)
+{
+    struct task_request **link = &many->first;
+    while (*link != NULL && (*link)->next != NULL)
+        link = &(*link)->next;
+    if (*link == NULL)
+        return;
+    task_request_free(*link);
+    *link = NULL;
+    many->end = link;
+}
+
+static size_t read_acks(struct many *many, struct json_reader *reader)
+{
+    enum { RUNS_MAX = 1000 };
+    static const char *const names[] = {"runs"};
+    struct json_keys keys = {names, 1, 0};
+    size_t which;
+    size_t count = 0;
+    (void)json_read_expect(reader, JSON_READ_OBJECT);
+    while (json_read_field(reader, &keys, &which)) {
+        if (!json_read_expect(reader, JSON_READ_ARRAY))
+            continue;
+        while (add_ack(many, reader)) {
+            if (++count > RUNS_MAX)
+                json_read_refuse(reader, "may have 1000 runs at most");
+        }
+        drop_last(many);
+    }
+    if (keys.seen == 0)
+        json_read_refuse(reader, "\"runs\" is missing");
+    return count;
+}
+
+void run_ack_many(const struct route_request *request)
+{
+    if (!task_request_idempotency_fits(request))
+        return;
+    struct many *many = many_create(request, false);
+    if (many == NULL)
+        return;
+    struct json_reader reader;
+    struct tocsin_why why;
+    json_reader_init(&reader, request->http->body.at, request->http->body.size, 0);
+    size_t count = read_acks(many, &reader);
+    if (json_read_finish(&reader, &why) != TOCSIN_OK) {
+        many_free(many);
+        answer_bad_json(request, json_read_malformed(&reader), why.text);
+        return;
+    }
+    many->pending += count;
+    size_t line = 0;
+    for (struct task_request *self = many->first; self != NULL; self = self->next) {
+        if (task_request_idempotency(request, self, ++line, self->call.id))
+            task_request_start(self); /* the list stays until the last, which is below */
+        else
+            part_overloaded(self);
+    }
+    part_done(many);
+}

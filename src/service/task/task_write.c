@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: MIT */
+#include "schedule/duration.h"
+#include "schedule/instant.h"
+#include "service/task/task.h"
+#include "service/task/task_inside.h"
+
+static void write_text(struct json_writer *writer, const char *key, struct bytes text)
+{
+    json_write_key(writer, key);
+    json_write_string(writer, text.at, text.size);
+}
+
+static void write_word(struct json_writer *writer, const char *key, const char *word)
+{
+    json_write_key(writer, key);
+    json_write_text(writer, word);
+}
+
+static void write_duration(struct json_writer *writer, const char *key, int64_t ms)
+{
+    char text[DURATION_TEXT_BYTES];
+    duration_format((uint64_t)ms, text);
+    write_word(writer, key, text);
+}
+
+static void write_int(struct json_writer *writer, const char *key, int64_t value)
+{
+    json_write_key(writer, key);
+    json_write_int64(writer, value);
+}
+
+static void write_count(struct json_writer *writer, const char *key, uint64_t value)
+{
+    json_write_key(writer, key);
+    json_write_uint64(writer, value);
+}
+
+static void write_json(struct json_writer *writer, const char *key, struct bytes json,
+                       bool on_a_line)
+{
+    json_write_key(writer, key);
+    if (on_a_line)
+        json_write_raw_on_a_line(writer, json.at, json.size);
+    else
+        json_write_raw(writer, json.at, json.size);
+}
+
+/* When: only the fields that were given, or that the rhythm has. */
+static void write_rhythm(struct json_writer *writer, const struct task *task)
+{
+    if (task->has_delay)
+        write_duration(writer, "delay", task->delay_ms);
+    if (task->has_at) {
+        char text[INSTANT_TEXT_BYTES];
+        instant_format(task->at_ms, 0, text);
+        write_word(writer, "at", text);
+    }
+    if (task->rhythm == TASK_EVERY) {
+        write_duration(writer, "every", task->every_ms);
+        write_word(writer, "from", task->from_end ? "end" : "start");
+    }
+    if (task->rhythm == TASK_CRON) {
+        write_text(writer, "cron", task->cron);
+        write_text(writer, "tz", task->zone);
+    }
+    if (task->rhythm != TASK_ONCE)
+        write_int(writer, "repeat", task->repeat);
+    write_word(writer, "misfire", task_misfire_names[task->misfire]);
+    write_word(writer, "overlap", task_overlap_names[task->overlap]);
+    write_duration(writer, "jitter", task->jitter_ms);
+}
+
+static void write_dst(struct json_writer *writer, struct cron_policy dst)
+{
+    if (dst.gap == CRON_GAP_USUAL && dst.overlap == CRON_OVERLAP_USUAL)
+        return;
+    json_write_key(writer, "dst");
+    json_write_object(writer);
+    if (dst.gap != CRON_GAP_USUAL)
+        write_word(writer, "gap", task_gap_names[dst.gap]);
+    if (dst.overlap != CRON_OVERLAP_USUAL)
+        write_word(writer, "overlap", task_dst_overlap_names[dst.overlap]);
+    json_write_object_end(writer);
+}
+
+static void write_target(struct json_writer *writer, const struct task *task)
+{
+    json_write_key(writer, "target");
+    json_write_object(writer);
+    write_word(writer, "type", "queue");
+    write_text(writer, "queue", task->queue);
+    json_write_object_end(writer);
+}
+
+/* What task_init has. Most tasks keep it, and writing doubles costs more than all the rest of an
+ * answer; the test that reads answers again holds the two together. */
+static bool retry_is_usual(const struct task *task)
+{
+    struct task usual;
+    task_init(&usual);
+    return task->retries_max == usual.retries_max &&
+           task->backoff.base_ms == usual.backoff.base_ms &&
+           task->backoff.cap_ms == usual.backoff.cap_ms &&
+           task->backoff.factor == usual.backoff.factor &&
+           task->backoff.jitter == usual.backoff.jitter;
+}
+
+static void write_retry(struct json_writer *writer, const struct task *task)
+{
+    static const char usual[] =
+        "{\"max\":3,\"base\":\"1s\",\"factor\":2,\"cap\":\"1m\",\"jitter\":0.2}";
+    json_write_key(writer, "retry");
+    if (retry_is_usual(task)) {
+        json_write_raw(writer, usual, sizeof usual - 1);
+        return;
+    }
+    json_write_object(writer);
+    write_count(writer, "max", task->retries_max);
+    write_duration(writer, "base", (int64_t)task->backoff.base_ms);
+    json_write_key(writer, "factor");
+    json_write_double(writer, task->backoff.factor);
+    write_duration(writer, "cap", (int64_t)task->backoff.cap_ms);
+    json_write_key(writer, "jitter");
+    json_write_double(writer, task->backoff.jitter);
+    json_write_object_end(writer);
+}
+
+static void write_state(struct json_writer *writer, const struct task *task,
+                        const struct task_view *view)
+{
+    write_word(writer, "status", view->status);
+    write_count(writer, "rev", view->rev);
+    json_write_key(writer, "due_ms");
+    if (view->due_ms < 0)
+        json_write_null(writer);
+    else
+        json_write_int64(writer, view->due_ms);
+    write_int(writer, "created_ms", task->created_ms);
+    write_count(writer, "attempt", view->attempt);
+    write_count(writer, "executed", task->executed);
+    json_write_key(writer, "last_error");
+    if (task->last_error.size == 0)
+        json_write_null(writer);
+    else
+        json_write_string(writer, task->last_error.at, task->last_error.size);
+    json_write_key(writer, "fence");
+    if (view->fence == 0)
+        json_write_null(writer);
+    else
+        json_write_uint64(writer, view->fence);
+    if (task->rhythm != TASK_ONCE) {
+        write_count(writer, "failed", task->failed);
+        write_count(writer, "skipped", task->skipped);
+        write_int(writer, "remaining", task->left);
+    }
+}
+
+void task_write(struct json_writer *writer, const struct task *task, const struct task_view *view)
+{
+    json_write_object(writer);
+    write_text(writer, "id", task->id);
+    if (task->name.size > 0)
+        write_text(writer, "name", task->name);
+    write_rhythm(writer, task);
+    write_dst(writer, task->dst);
+    if (task->payload.size > 0)
+        write_json(writer, "payload", task->payload, view->on_a_line);
+    write_target(writer, task);
+    write_retry(writer, task);
+    write_duration(writer, "timeout", task->timeout_ms);
+    write_state(writer, task, view);
+    if (view->cancel_requested) {
+        json_write_key(writer, "cancel_requested");
+        json_write_bool(writer, true);
+    }
+    if (view->result.size > 0)
+        write_json(writer, "result", view->result, view->on_a_line);
+    json_write_object_end(writer);
+}

@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: MIT */
+/* A commit is one transaction: new rows at the end of record and event, one row in dead, and a
+ * slice of sweeping. Nothing in memory changes before SQLite has said that it is synced. */
+#include <assert.h>
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "schedule/reason.h"
+#include "store/sqlite_row.h"
+
+enum { OLD_EVENTS_MIN = 64 };
+
+enum tocsin_status sqlite_stop(struct sqlite_store *store, enum tocsin_status status,
+                               const struct tocsin_why *why)
+{
+    store->stopped_why = *why;
+    atomic_store_explicit(&store->stopped, (int)status, memory_order_release);
+    return status;
+}
+
+enum tocsin_status sqlite_running(struct sqlite_store *store, struct tocsin_why *ret_why)
+{
+    enum tocsin_status status =
+        (enum tocsin_status)atomic_load_explicit(&store->stopped, memory_order_acquire);
+    if (status != TOCSIN_OK && ret_why != NULL)
+        *ret_why = store->stopped_why;
+    return status;
+}
+
+enum tocsin_status sqlite_checkpoint(struct sqlite_store *store, struct tocsin_why *ret_why)
+{
+    int frames = 0;
+    int copied = 0;
+    int code = sqlite3_wal_checkpoint_v2(store->writer.handle, NULL, SQLITE_CHECKPOINT_PASSIVE,
+                                         &frames, &copied);
+    store->checkpoint_at = store->frames + store->checkpoint_frames;
+    enum tocsin_status status =
+        sqlite_db_status(&store->writer, code, "copy the log into the file", ret_why);
+    if (status == TOCSIN_NO_SPACE || status == TOCSIN_UNAVAILABLE)
+        return TOCSIN_OK;
+    return status;
+}
+
+static int by_number(const void *one, const void *other)
+{
+    uint64_t a = *(const uint64_t *)one;
+    uint64_t b = *(const uint64_t *)other;
+    return (a > b) - (a < b);
+}
+
+/* The list of this commit's dead, in store->list. */
+static enum tocsin_status make_list(struct sqlite_store *store, const struct store_batch *batch)
+{
+    buffer_clear(&store->list);
+    if (batch->dead_count > store->sorted_room) {
+        uint64_t *sorted = realloc(store->sorted, batch->dead_count * sizeof *sorted);
+        if (sorted == NULL)
+            return TOCSIN_UNAVAILABLE;
+        store->sorted = sorted;
+        store->sorted_room = batch->dead_count;
+    }
+    bool ascending = true;
+    for (size_t i = 0; i < batch->dead_count; i++) {
+        assert(batch->dead[i] <= batch->high_rev);
+        store->sorted[i] = batch->dead[i];
+        ascending = ascending && (i == 0 || batch->dead[i] > batch->dead[i - 1]);
+    }
+    if (!ascending)
+        qsort(store->sorted, batch->dead_count, sizeof *store->sorted, by_number);
+    dead_encode(&store->list, store->sorted, batch->dead_count);
+    return buffer_status(&store->list) == TOCSIN_OK ? TOCSIN_OK : TOCSIN_UNAVAILABLE;
+}
+
+/* The order is the caller's promise: a rev used twice would bring the dead back. */
+static void require_order(const struct sqlite_store *store, const struct store_batch *batch)
+{
+    uint64_t rev = store->ledger.high_rev;
+    for (size_t i = 0; i < batch->put_count; i++) {
+        assert(batch->puts[i].rev > rev);
+        rev = batch->puts[i].rev;
+    }
+    assert(batch->high_rev >= rev && batch->high_rev <= DEAD_REV_MAX);
+    for (size_t i = 0; i < batch->event_count; i++)
+        assert(batch->events[i].seq == store->ledger.high_seq + 1 + i);
+}
+
+static struct ledger next_ledger(const struct sqlite_store *store, const struct store_batch *batch)
+{
+    struct ledger ledger = store->ledger;
+    ledger.commit++;
+    ledger.living += batch->put_count;
+    assert(ledger.living >= batch->dead_count);
+    ledger.living -= batch->dead_count;
+    ledger.dead += batch->dead_count;
+    ledger.high_rev = batch->high_rev;
+    ledger.high_seq += batch->event_count;
+    for (size_t i = 0; i < batch->event_count; i++)
+        ledger.event_bytes += sqlite_event_bytes(&batch->events[i]);
+    ledger.time = batch->time;
+    return ledger;
+}
+
+static int put_rows(struct sqlite_store *store, const struct store_batch *batch)
+{
+    sqlite3_stmt *put = store->writer.statements[SQLITE_PUT_STATEMENT];
+    sqlite3_stmt *add = store->writer.statements[SQLITE_ADD_EVENT_STATEMENT];
+    int code = SQLITE_OK;
+    for (size_t i = 0; i < batch->put_count && code == SQLITE_OK; i++) {
+        sqlite_bind_record(put, &batch->puts[i]);
+        code = sqlite_run(put);
+    }
+    for (size_t i = 0; i < batch->event_count && code == SQLITE_OK; i++) {
+        sqlite_bind_event(add, &batch->events[i]);
+        code = sqlite_run(add);
+    }
+    return code;
+}
+
+/* The oldest events go when there are too many bytes of them: more than came, so that it ends. */
+static int give_up_old_events(struct sqlite_store *store, struct ledger *ledger, size_t came)
+{
+    if (store->event_bytes_max == 0 || ledger->event_bytes <= store->event_bytes_max)
+        return SQLITE_OK;
+    sqlite3_stmt *old = store->writer.statements[SQLITE_OLD_EVENTS_STATEMENT];
+    sqlite3_stmt *drop = store->writer.statements[SQLITE_DROP_EVENTS_STATEMENT];
+    uint64_t upto = 0;
+    int code;
+    sqlite_bind_number(old, 1, OLD_EVENTS_MIN + 2 * came);
+    while ((code = sqlite3_step(old)) == SQLITE_ROW) {
+        uint64_t bytes = sqlite_column_number(old, 1) + SQLITE_EVENT_EXTRA_BYTES;
+        upto = sqlite_column_number(old, 0);
+        ledger->first_seq = upto + 1;
+        ledger->event_bytes -= bytes < ledger->event_bytes ? bytes : ledger->event_bytes;
+        if (ledger->event_bytes <= store->event_bytes_max)
+            break;
+    }
+    (void)sqlite3_reset(old);
+    if (code != SQLITE_ROW && code != SQLITE_DONE)
+        return code;
+    sqlite_bind_number(drop, 1, upto);
+    return sqlite_run(drop);
+}
+
+static int write_ledger(struct sqlite_store *store, const struct ledger *ledger)
+{
+    sqlite3_stmt *add = store->writer.statements[SQLITE_ADD_LEDGER_STATEMENT];
+    sqlite3_stmt *drop = store->writer.statements[SQLITE_DROP_LEDGERS_STATEMENT];
+    int code = SQLITE_OK;
+    if (store->ledger_bare) {
+        sqlite_bind_number(drop, 1, store->ledger.commit);
+        sqlite_bind_number(drop, 2, store->ledger.commit);
+        code = sqlite_run(drop);
+    }
+    if (code == SQLITE_OK) {
+        sqlite_bind_ledger(add, ledger, (struct bytes){store->list.data, store->list.size});
+        code = sqlite_run(add);
+    }
+    return code;
+}
+
+/* Everything between BEGIN and COMMIT. */
+static enum tocsin_status fill(struct sqlite_store *store, const struct store_batch *batch,
+                               struct ledger *ledger, struct tocsin_why *ret_why)
+{
+    int code = put_rows(store, batch);
+    if (code == SQLITE_OK)
+        code = give_up_old_events(store, ledger, batch->event_count);
+    if (code != SQLITE_OK)
+        return sqlite_db_status(&store->writer, code, "write", ret_why);
+    enum tocsin_status status =
+        sweep_step(store, ledger, batch->put_count + batch->dead_count, ret_why);
+    if (status == TOCSIN_OK && batch->epoch > store->epoch)
+        status = sqlite_write_meta(store, batch->epoch, ret_why);
+    if (status == TOCSIN_OK)
+        status = sqlite_db_status(&store->writer, write_ledger(store, ledger), "write", ret_why);
+    return status;
+}
+
+/* One attempt. On failure nothing has changed, in the file or here, unless it is IO. */
+static enum tocsin_status attempt(struct sqlite_store *store, const struct store_batch *batch,
+                                  struct tocsin_why *ret_why)
+{
+    struct sqlite_db *db = &store->writer;
+    struct ledger ledger = next_ledger(store, batch);
+    struct sweep_place place = store->sweep.place;
+    int code = sqlite_run(db->statements[SQLITE_BEGIN_STATEMENT]);
+    enum tocsin_status status = sqlite_db_status(db, code, "begin", ret_why);
+    if (status == TOCSIN_OK)
+        status = fill(store, batch, &ledger, ret_why);
+    if (status == TOCSIN_OK) {
+        code = sqlite_run(db->statements[SQLITE_COMMIT_STATEMENT]);
+        status = sqlite_db_status(db, code, "commit", ret_why);
+    }
+    if (status == TOCSIN_OK) {
+        uint64_t swept = store->ledger.dead + batch->dead_count - ledger.dead;
+        atomic_fetch_add_explicit(&store->swept, swept, memory_order_relaxed);
+        store->ledger = ledger;
+        if (batch->epoch > store->epoch)
+            store->epoch = batch->epoch;
+        store->ledger_bare = store->list.size == 0;
+        return TOCSIN_OK;
+    }
+    if (!sqlite3_get_autocommit(db->handle))
+        (void)sqlite3_exec(db->handle, "ROLLBACK", NULL, NULL, NULL);
+    store->sweep.place = place;
+    return status;
+}
+
+/* A full disk: a checkpoint lets the log begin anew inside the room it has, and the ballast
+ * makes room for what ends work. Neither is a second try of a sync. */
+static enum tocsin_status attempt_again(struct sqlite_store *store, const struct store_batch *batch,
+                                        struct tocsin_why *ret_why)
+{
+    enum tocsin_status status = sqlite_checkpoint(store, ret_why);
+    if (status == TOCSIN_OK)
+        status = attempt(store, batch, ret_why);
+    if (status == TOCSIN_NO_SPACE && batch->urgent && ballast_drop(&store->ballast))
+        status = attempt(store, batch, ret_why);
+    return status;
+}
+
+/* The ballast was thrown: what room there is now belongs to what ends work, up to its size.
+ * Pages that are free inside the file count too, since the file never shrinks. */
+static bool takes_new_work(struct sqlite_store *store)
+{
+    int64_t pages = 0;
+    if (ballast_whole(&store->ballast))
+        return true;
+    (void)sqlite_db_number(&store->writer, "PRAGMA freelist_count", &pages, NULL);
+    return ballast_covered(&store->ballast, (uint64_t)pages * SQLITE_PAGE_BYTES);
+}
+
+static void tell_sizes(struct sqlite_store *store, struct elapsed_time began)
+{
+    uint64_t ns = (uint64_t)(clock_elapsed(&clock_system).ns - began.ns);
+    atomic_store_explicit(&store->living, store->ledger.living, memory_order_relaxed);
+    atomic_store_explicit(&store->dead, store->ledger.dead, memory_order_relaxed);
+    atomic_fetch_add_explicit(&store->commits, 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&store->commit_ns, ns, memory_order_relaxed);
+}
+
+enum tocsin_status sqlite_commit(struct store *handle, const struct store_batch *batch,
+                                 struct tocsin_why *ret_why)
+{
+    struct sqlite_store *store = sqlite_inside(handle);
+    struct tocsin_why why = {""};
+    struct elapsed_time began = clock_elapsed(&clock_system);
+    enum tocsin_status status = sqlite_running(store, ret_why);
+    if (status != TOCSIN_OK)
+        return status;
+    require_order(store, batch);
+    status = make_list(store, batch);
+    if (status != TOCSIN_OK)
+        return reason_say(ret_why, status, "the system gave no memory for the commit");
+    /* Here and not after the last commit, whose caller was waiting for its answer. */
+    if (store->frames >= store->checkpoint_at)
+        status = sqlite_checkpoint(store, &why);
+    if (status == TOCSIN_OK && !batch->urgent && !takes_new_work(store))
+        return reason_say(ret_why, TOCSIN_NO_SPACE, "the disk of %s is full", store->writer.path);
+    if (status == TOCSIN_OK)
+        status = attempt(store, batch, &why);
+    if (status == TOCSIN_NO_SPACE)
+        status = attempt_again(store, batch, &why);
+    if (status != TOCSIN_OK && ret_why != NULL)
+        *ret_why = why;
+    if (status == TOCSIN_IO || status == TOCSIN_DAMAGED)
+        return sqlite_stop(store, status, &why);
+    if (status != TOCSIN_OK)
+        return status;
+    commit_counter_write(&store->counter, store->ledger.commit);
+    tell_sizes(store, began);
+    ballast_take_in(&store->ballast);
+    return TOCSIN_OK;
+}

@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: MIT */
+#include "store/sqlite_db.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "schedule/reason.h"
+
+enum { BUSY_MS = 2000, WHERE_BYTES_MAX = 80, SAID_BYTES_MAX = 80 };
+
+/* The writer's cache holds the pages a commit changes; the reader's, those of a page of a list.
+ * Memory a task is a promise, so both are small. Checkpoints are ours, because SQLite's own
+ * swallow their errors. Overwriting what is deleted would cost a write for each freed page. */
+static const char writer_settings[] = "PRAGMA cache_size=-4096; PRAGMA journal_mode=WAL;"
+                                      "PRAGMA wal_autocheckpoint=0; PRAGMA secure_delete=OFF;"
+                                      "PRAGMA cell_size_check=ON; PRAGMA temp_store=MEMORY;";
+static const char reader_settings[] = "PRAGMA cache_size=-1024; PRAGMA query_only=ON;"
+                                      "PRAGMA cell_size_check=ON; PRAGMA temp_store=MEMORY;";
+
+static const char *const sql[] = {
+#define ROW(name, text) [SQLITE_##name##_STATEMENT] = (text),
+    SQLITE_WRITER_TABLE(ROW) SQLITE_READER_TABLE(ROW)
+#undef ROW
+};
+
+static bool no_space(int code, int system_error)
+{
+    bool of_a_write = code == SQLITE_IOERR_WRITE || code == SQLITE_IOERR_TRUNCATE ||
+                      code == SQLITE_IOERR_SHMSIZE || code == SQLITE_CANTOPEN;
+    return (code & 0xff) == SQLITE_FULL ||
+           (of_a_write && (system_error == ENOSPC || system_error == EDQUOT));
+}
+
+/* SQLite does not say where it found the damage, but its own check does, as "page 17". */
+static void find_page(const struct sqlite_db *db, char where[WHERE_BYTES_MAX])
+{
+    sqlite3_stmt *check = NULL;
+    where[0] = '\0';
+    if (sqlite3_prepare_v2(db->handle, "PRAGMA quick_check(1)", -1, &check, NULL) != SQLITE_OK)
+        return;
+    if (sqlite3_step(check) == SQLITE_ROW) {
+        const char *said = (const char *)sqlite3_column_text(check, 0);
+        const char *page = said != NULL ? strcasestr(said, "page ") : NULL;
+        unsigned long long number = page != NULL ? strtoull(page + 5, NULL, 10) : 0;
+        if (number > 0)
+            (void)snprintf(where, WHERE_BYTES_MAX, " at byte %llu (page %llu)", (number - 1) * 4096,
+                           number);
+    }
+    (void)sqlite3_finalize(check);
+}
+
+enum tocsin_status sqlite_db_damaged(const struct sqlite_db *db, const char *what,
+                                     struct tocsin_why *ret_why)
+{
+    char where[WHERE_BYTES_MAX];
+    find_page(db, where);
+    return reason_say(ret_why, TOCSIN_DAMAGED,
+                      "%s is damaged%s: %s. Restore a backup; 'tocsin verify' shows the extent",
+                      db->path, where, what);
+}
+
+enum tocsin_status sqlite_db_status(const struct sqlite_db *db, int code, const char *doing,
+                                    struct tocsin_why *ret_why)
+{
+    char said[SAID_BYTES_MAX];
+    int system_error = db->handle != NULL ? sqlite3_system_errno(db->handle) : 0;
+    if (db->handle != NULL && code == (sqlite3_errcode(db->handle) & 0xff))
+        code = sqlite3_extended_errcode(db->handle);
+    if (no_space(code, system_error))
+        return reason_say(ret_why, TOCSIN_NO_SPACE, "the disk of %s is full", db->path);
+    switch (code & 0xff) {
+    case SQLITE_OK:
+    case SQLITE_ROW:
+    case SQLITE_DONE:
+        return TOCSIN_OK;
+    case SQLITE_BUSY:
+    case SQLITE_LOCKED:
+    case SQLITE_NOMEM:
+        return reason_say(ret_why, TOCSIN_UNAVAILABLE, "%s: %s: %s", db->path, doing,
+                          sqlite3_errstr(code));
+    case SQLITE_ERROR:      /* our SQL is right, so the tables are not */
+    case SQLITE_CONSTRAINT: /* a rev or a number of a commit is there already */
+    case SQLITE_MISMATCH:
+    case SQLITE_CORRUPT:
+    case SQLITE_NOTADB:
+        (void)snprintf(said, sizeof said, "%s", sqlite3_errmsg(db->handle));
+        return sqlite_db_damaged(db, said, ret_why);
+    default:
+        return reason_say(ret_why, TOCSIN_IO, "%s: %s: %s%s%s", db->path, doing,
+                          sqlite3_errstr(code), system_error != 0 ? ", " : "",
+                          system_error != 0 ? strerror(system_error) : "");
+    }
+}
+
+enum tocsin_status sqlite_db_run(struct sqlite_db *db, const char *text, struct tocsin_why *ret_why)
+{
+    return sqlite_db_status(db, sqlite3_exec(db->handle, text, NULL, NULL, NULL), text, ret_why);
+}
+
+enum tocsin_status sqlite_db_number(struct sqlite_db *db, const char *text, int64_t *ret_number,
+                                    struct tocsin_why *ret_why)
+{
+    sqlite3_stmt *statement = NULL;
+    int code = sqlite3_prepare_v2(db->handle, text, -1, &statement, NULL);
+    if (code == SQLITE_OK)
+        code = sqlite3_step(statement);
+    if (code == SQLITE_ROW)
+        *ret_number = sqlite3_column_int64(statement, 0);
+    enum tocsin_status status = sqlite_db_status(db, code, text, ret_why);
+    (void)sqlite3_finalize(statement);
+    return status;
+}
+
+static enum tocsin_status configure(struct sqlite_db *db, enum sqlite_role role,
+                                    bool unsafe_no_sync, struct tocsin_why *ret_why)
+{
+    (void)sqlite3_extended_result_codes(db->handle, 1);
+    (void)sqlite3_busy_timeout(db->handle, BUSY_MS);
+    (void)sqlite3_db_config(db->handle, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
+    if (role != SQLITE_WRITER) {
+        (void)sqlite3_db_config(db->handle, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
+        return sqlite_db_run(db, reader_settings, ret_why);
+    }
+    enum tocsin_status status = sqlite_db_run(db, writer_settings, ret_why);
+    if (status == TOCSIN_OK)
+        status = sqlite_db_run(
+            db, unsafe_no_sync ? "PRAGMA synchronous=OFF" : "PRAGMA synchronous=FULL", ret_why);
+    return status;
+}
+
+enum tocsin_status sqlite_db_open(struct sqlite_db *db, const char *path, enum sqlite_role role,
+                                  const char *vfs, bool unsafe_no_sync, struct tocsin_why *ret_why)
+{
+    static const int flags[] = {
+        [SQLITE_WRITER] = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX,
+        [SQLITE_READER] = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX,
+        [SQLITE_INSPECTOR] = SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX,
+    };
+    *db = (struct sqlite_db){.path = strdup(path)};
+    if (db->path == NULL)
+        return TOCSIN_NO_MEMORY;
+    int code = sqlite3_open_v2(path, &db->handle, flags[role], vfs);
+    enum tocsin_status status = sqlite_db_status(db, code, "open", ret_why);
+    if (status == TOCSIN_IO && (code & 0xff) == SQLITE_CANTOPEN)
+        status = TOCSIN_UNAVAILABLE;
+    if (status == TOCSIN_OK)
+        status = configure(db, role, unsafe_no_sync, ret_why);
+    if (status != TOCSIN_OK)
+        sqlite_db_close(db);
+    return status;
+}
+
+enum tocsin_status sqlite_db_prepare(struct sqlite_db *db, enum sqlite_role role,
+                                     struct tocsin_why *ret_why)
+{
+    size_t first = role == SQLITE_READER ? SQLITE_WRITER_STATEMENTS : 0;
+    size_t end = role == SQLITE_WRITER ? SQLITE_WRITER_STATEMENTS : SQLITE_STATEMENTS;
+    for (size_t i = first; i < end; i++) {
+        int code = sqlite3_prepare_v3(db->handle, sql[i], -1, SQLITE_PREPARE_PERSISTENT,
+                                      &db->statements[i], NULL);
+        if (code != SQLITE_OK)
+            return sqlite_db_status(db, code, "prepare", ret_why);
+    }
+    return TOCSIN_OK;
+}
+
+void sqlite_db_close(struct sqlite_db *db)
+{
+    for (size_t i = 0; i < SQLITE_STATEMENTS; i++)
+        (void)sqlite3_finalize(db->statements[i]);
+    (void)sqlite3_close(db->handle);
+    free(db->path);
+    *db = (struct sqlite_db){0};
+}

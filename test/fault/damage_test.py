@@ -1,0 +1,202 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""damage_test.py TOCSIN [PART] - files that have decayed, been cut, or are in use. (laws 1, 5, 6)
+
+After kill -9 bytes of the store's file and of its log are flipped, one at a time. Each time
+either the server refuses, naming the file, the byte or the row, and what to do; or it starts, and then every
+acknowledged task is there byte for byte or answers for itself that it is damaged. Never is
+something missing in silence.
+"""
+import random
+import shutil
+import sys
+
+import fault
+
+SETTINGS = {"TOCSIN_BALLAST_BYTES": "0"}
+TASKS = 60
+
+
+def make_store(tocsin, folder, settled=False):
+    """Killed hard, with a log; or settled, by an orderly stop, which leaves none."""
+    with fault.Server(tocsin, folder / "data", settings=SETTINGS) as server:
+        client = server.start().client()
+        told = {}
+        for i in range(TASKS):
+            body = {"delay": "1h", "payload": {"n": i, "x": f"{i}-" * 200}}
+            client.good("PUT", f"/v1/tasks/t{i}", body)
+            told[f"t{i}"] = body["payload"]
+            if i % 5 == 4:
+                client.good("DELETE", f"/v1/tasks/t{i - 1}")
+                told[f"t{i - 1}"] = None
+        if settled:
+            server.stop()
+        else:
+            server.kill()
+    return told
+
+
+def flip(path, at, bit=0x10):
+    with open(path, "r+b") as file:
+        file.seek(at)
+        byte = file.read(1)[0]
+        file.seek(at)
+        file.write(bytes([byte ^ bit]))
+
+
+def start(tocsin, data, *options):
+    """(why it refused, or None; the server)."""
+    server = fault.Server(tocsin, data, *options, settings=SETTINGS)
+    if server.launch().becomes_ready():
+        return None, server
+    code = server.ends()
+    said = server.said()
+    fault.expect(code == 1, f"exit {code}: {said}")
+    server.__exit__()
+    return said, None
+
+
+def missing_in_silence(server, told):
+    client = server.client()
+    wrong = []
+    for task_id, payload in told.items():
+        status, answer, _ = client.call("GET", f"/v1/tasks/{task_id}")
+        if payload is None and status not in (404, 500):
+            wrong.append(f"{task_id} is back: {status}")
+        elif payload is not None and status == 200 and answer["payload"] != payload:
+            wrong.append(f"{task_id} is not what was stored")
+        elif payload is not None and status not in (200, 500, 503):
+            wrong.append(f"{task_id}: {status}")
+    return wrong
+
+
+def try_flips(tocsin, settled, name, count):
+    chance = random.Random(fault.seed())
+    refused = served = 0
+    with fault.folder() as folder:
+        told = make_store(tocsin, folder, settled)
+        size = (folder / "data" / name).stat().st_size
+        places = {*range(0, 64, 9), *(chance.randrange(size) for _ in range(count))}
+        for at in sorted(places):
+            data = folder / "copy"
+            shutil.copytree(folder / "data", data)
+            flip(data / name, at, 1 << chance.randrange(8))
+            why, server = start(tocsin, data)
+            if server is None:
+                refused += 1
+                where = any(word in why for word in (" byte ", " row ", " format ", "table "))
+                fault.expect("tocsin.db" in why and where and
+                             ("Restore a backup" in why or "use the version" in why),
+                             f"byte {at} of {name}: {why}")
+                again, server = start(tocsin, data)  # being asked twice changes nothing
+                fault.expect(server is None, f"byte {at} of {name}: the second time it starts")
+            else:
+                served += 1
+                with server:
+                    wrong = missing_in_silence(server, told)
+                    fault.expect(not wrong, f"byte {at} of {name}: {wrong[:5]}")
+            shutil.rmtree(data)
+    print(f"{name}: {refused} refused, {served} served with nothing missing in silence")
+    return refused
+
+
+def test_a_flipped_byte_in_the_file_is_never_silent(tocsin):
+    fault.expect(try_flips(tocsin, True, "tocsin.db", 40) > 0, "nothing was refused")
+
+
+def test_a_flipped_byte_in_the_log_is_never_silent(tocsin):
+    fault.expect(try_flips(tocsin, False, "tocsin.db-wal", 40) > 0, "nothing was refused")
+
+
+def test_a_torn_tail_is_cut_and_reported(tocsin):
+    with fault.folder() as folder:
+        told = make_store(tocsin, folder)
+        log = folder / "data/tocsin.db-wal"
+        frame = 24 + 4096
+        # The commit that was under way: a frame of this log, with a sum that is not its own.
+        text = log.read_bytes()
+        torn = bytearray(text[32:32 + frame])
+        torn[4:8] = bytes(4)
+        for size in (frame, 100, 24):
+            data = folder / f"torn{size}"
+            shutil.copytree(folder / "data", data)
+            with open(data / "tocsin.db-wal", "ab") as file:
+                file.write(torn[:size])
+            why, server = start(tocsin, data)
+            fault.expect(server is not None, f"{size} bytes: {why}")
+            with server:
+                fault.expect(not missing_in_silence(server, told), "something is missing")
+                fault.expect(f'msg="a torn tail was cut off the log" bytes={size}' in server.said(),
+                             f"{size} bytes: {server.said()}")
+
+
+# The counter beside the log knows of commits that the log has lost.
+def test_a_cut_log_is_refused_unless_the_loss_is_accepted(tocsin):
+    with fault.folder() as folder:
+        make_store(tocsin, folder)
+        log = folder / "data/tocsin.db-wal"
+        with open(log, "r+b") as file:
+            file.truncate(log.stat().st_size - 3 * (24 + 4096))
+        for _ in range(2):
+            why, server = start(tocsin, folder / "data")
+            fault.expect(server is None and "acknowledged commits" in why and
+                         "--accept-loss" in why, f"{why}")
+        why, server = start(tocsin, folder / "data", "--accept-loss")
+        fault.expect(server is not None, f"{why}")
+        with server:
+            server.client().good("PUT", "/v1/tasks/new", {"delay": "1h"})
+            server.kill()
+        why, server = start(tocsin, folder / "data")  # once accepted, it is over
+        fault.expect(server is not None, f"{why}")
+        with server:
+            server.client().good("GET", "/v1/tasks/new")
+
+
+# The control of the one before: without its witness the loss is not seen.
+def test_control_without_the_counter_a_cut_log_is_not_seen(tocsin):
+    with fault.folder() as folder:
+        told = make_store(tocsin, folder)
+        log = folder / "data/tocsin.db-wal"
+        with open(log, "r+b") as file:
+            file.truncate(log.stat().st_size - 6 * (24 + 4096))
+        (folder / "data/commits").unlink()
+        why, server = start(tocsin, folder / "data")
+        fault.expect(server is not None, f"{why}")
+        with server:
+            fault.expect(missing_in_silence(server, told), "nothing is missing: it tests nothing")
+
+
+def test_a_counter_that_cannot_be_read_accuses_nobody(tocsin):
+    with fault.folder() as folder:
+        told = make_store(tocsin, folder)
+        for text in (b"", b"tocsin-n", bytes(32), random.Random(1).randbytes(32)):
+            data = folder / "copy"
+            shutil.copytree(folder / "data", data)
+            (data / "commits").write_bytes(text)
+            why, server = start(tocsin, data)
+            fault.expect(server is not None, f"{text}: {why}")
+            with server:
+                fault.expect(not missing_in_silence(server, told), "something is missing")
+            shutil.rmtree(data)
+
+
+def test_a_file_that_is_gone_is_refused_while_its_counter_is_there(tocsin):
+    with fault.folder() as folder:
+        make_store(tocsin, folder)
+        for name in ("tocsin.db", "tocsin.db-wal", "tocsin.db-shm"):
+            (folder / "data" / name).unlink(missing_ok=True)
+        why, server = start(tocsin, folder / "data")
+        fault.expect(server is None and "gone or empty" in why and "Restore" in why, f"{why}")
+
+
+def test_a_directory_in_use_is_refused_with_the_pid(tocsin):
+    with fault.folder() as folder, \
+            fault.Server(tocsin, folder / "data", settings=SETTINGS) as server:
+        server.start()
+        why, other = start(tocsin, folder / "data")
+        fault.expect(other is None and f"in use by process {server.process.pid}:" in why, f"{why}")
+        server.client().good("PUT", "/v1/tasks/a", {"delay": "1h"})
+
+
+if __name__ == "__main__":
+    fault.run_tests(sys.modules[__name__], __doc__)

@@ -1,0 +1,308 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""request_test.py TOCSIN [NAME...] - conditions, Idempotency-Key, batches, lists, limits, and
+who may ask."""
+import subprocess
+import sys
+
+from server_support import DESCRIPTION, JSON, TOCSIN, Server, alone, expect, holds, main, same, test
+
+NDJSON = {"Content-Type": "application/x-ndjson"}
+
+
+# ---- conditions
+
+@test()
+def if_match_holds_or_nothing_changes(server):
+    rev = server.add(id="a", delay="1h", retry={"max": 0})["rev"]
+    for headers, good in (({"If-Match": f'"{rev + 1}"'}, False), ({"If-Match": '"0"'}, False),
+                          ({"If-None-Match": "*"}, False)):
+        before = server.task("a")
+        expect(server.put("/v1/tasks/a", {}, None, headers), 412, "CONFLICT")
+        expect(server.delete("/v1/tasks/a", None, headers), 412, "CONFLICT")
+        for verb in ("pause", "resume", "fire"):
+            expect(server.post(f"/v1/tasks/a/{verb}", None, None, headers), 412, "CONFLICT")
+        same(server.task("a").json, before.json)
+    paused = server.post("/v1/tasks/a/pause", None, 200, {"If-Match": f'"{rev}"'})
+    same((paused.headers["etag"], paused["rev"] > rev), (f'"{paused["rev"]}"', True))
+    expect(server.put("/v1/tasks/a", {}, None, {"If-Match": f'"{rev}"'}), 412, "CONFLICT", str(paused["rev"]))
+    server.put("/v1/tasks/a", {"delay": "1h"}, 200, {"If-Match": paused.headers["etag"]})
+    server.delete("/v1/tasks/a", 200, {"If-Match": server.task("a").headers["etag"]})
+    for call in (server.put, server.post):
+        path = "/v1/tasks/b" if call == server.put else "/v1/tasks"
+        expect(call(path, {}, None, {"If-Match": '"1"'}), 412, "CONFLICT")
+    expect(server.delete("/v1/tasks/b", None, {"If-Match": '"1"'}), 412)
+    server.put("/v1/tasks/b", {"delay": "1h"}, 201, {"If-None-Match": "*"})
+    expect(server.put("/v1/tasks/b", {}, None, {"If-None-Match": "*"}), 412, "CONFLICT")
+    expect(server.post("/v1/tasks", {"id": "b"}, None, {"If-None-Match": "*"}), 412, "CONFLICT")
+    for name, value in (("If-Match", "1"), ("If-Match", '"x"'), ("If-Match", "*"), ("If-None-Match", '"1"'),
+                        ("If-Match", '"99999999999999999999999"')):
+        expect(server.put("/v1/tasks/b", {}, None, {name: value}), 400, "VALIDATE_FAILED", name)
+
+
+@test()
+def revs_only_rise_also_when_an_id_is_used_again(server):
+    seen = []
+    for _ in range(5):
+        seen.append(server.add(id="a", delay="1h")["rev"])
+        seen.append(server.post("/v1/tasks/a/pause")["rev"])
+        server.delete("/v1/tasks/a")
+    same(sorted(set(seen)), seen)
+
+
+@test()
+def prefer_minimal_answers_with_little(server):
+    minimal = {"Prefer": "return=minimal"}
+    made = server.post("/v1/tasks", {"id": "a", "delay": "1h", "payload": "x"}, 201, minimal)
+    same(made.json, {"id": "a", "rev": 1, "due_ms": server.now() + 3600000})
+    same(set(server.put("/v1/tasks/a", {"delay": "1h"}, 200, minimal).json), {"id", "rev", "due_ms"})
+    lines = server.post("/v1/tasks/batch", b'{"id":"b"}\n{"id":5}\n', 200, {**NDJSON, **minimal}).lines
+    same((set(lines[0]), lines[1]["code"]), ({"id", "rev", "due_ms"}, "VALIDATE_FAILED"))
+
+
+# ---- Idempotency-Key
+
+@test(store="sqlite")
+def the_same_key_gets_the_same_answer_also_after_a_restart(server):
+    key = {"Idempotency-Key": "k 1"}
+    first = server.post("/v1/tasks", {"delay": "1h", "payload": 1}, 201, key)
+    given = server.post("/v1/tasks", {"id": "given"}, 201, {"Idempotency-Key": "k2"})
+    same("idempotency-replayed" in first.headers, False)
+
+    def ask_again():
+        again = server.post("/v1/tasks", {"delay": "1h", "payload": 1}, 201, key)
+        same((again.body, again.headers["etag"], again.headers["idempotency-replayed"]),
+             (first.body, first.headers["etag"], "true"))
+        expect(server.post("/v1/tasks", {"delay": "2h"}, None, key), 409, "CONFLICT", "Idempotency-Key")
+        same(server.post("/v1/tasks", {"id": "given"}, 201, {"Idempotency-Key": "k2"}).body, given.body)
+
+    ask_again()
+    same(server.metric("tocsin_tasks_added_total"), 2)
+    server.ack(server.lease_one(), result=5)
+    ask_again()
+    same((server.state("given"), server.task("given")["result"]), ("completed", 5), "it did not come back")
+    server.restart()
+    ask_again()
+    server.restart(9)
+    ask_again()
+    same((len(server.get("/v1/tasks")["tasks"]), server.lease()), (1, []))
+    server.advance("24h")
+    same(server.post("/v1/tasks", {"delay": "2h"}, 201, key)["id"] == first["id"], False, "a new one")
+
+
+@test()
+def a_key_goes_with_every_post_but_lease(server):
+    server.add(id="a", delay="1h", retry={"max": 0})
+    key = {"Idempotency-Key": "same words"}
+    for verb, body in (("pause", {"until": server.now() + 1000}), ("resume", {}), ("fire", {})):
+        first = server.post(f"/v1/tasks/a/{verb}", body, 200, key)
+        same(server.post(f"/v1/tasks/a/{verb}", body, 200, key).body, first.body, verb)
+        expect(server.post(f"/v1/tasks/a/{verb}", b" {}", None, key), 409, "CONFLICT", "Idempotency-Key")
+    run = server.lease_one()
+    for verb in ("extend", "nack"):
+        first = server.post(f"/v1/runs/{run['run']}/{verb}", {}, 200, key)
+        same(server.post(f"/v1/runs/{run['run']}/{verb}", {}, 200, key).body, first.body, verb)
+    first = server.post("/v1/incidents/a/retry", {}, 200, key)
+    same(server.post("/v1/incidents/a/retry", {}, 200, key).body, first.body)
+    run = server.post("/v1/queues/default/lease", {}, 200, key)["runs"][0]
+    same(server.post("/v1/queues/default/lease", {}, 200, key)["runs"], [], "a lease is never replayed")
+    body = {"runs": [run["run"]]}
+    first = server.post("/v1/runs/ack", body, 200, key)
+    same(server.post("/v1/runs/ack", body, 200, key).body, first.body)
+    for bad in ("", "k" * 256):
+        expect(server.post("/v1/tasks", {}, None, {"Idempotency-Key": bad}), 400, "VALIDATE_FAILED", "Idempotency-Key")
+
+
+@test()
+def a_refusal_is_not_kept(server):
+    key = {"Idempotency-Key": "k"}
+    expect(server.post("/v1/tasks", {"delay": "x"}, None, key), 400)
+    server.add(id="a", delay="1h")
+    expect(server.post("/v1/tasks", {"id": "a"}, None, key), 409)
+    server.delete("/v1/tasks/a")
+    server.post("/v1/tasks", {"id": "a"}, 201, key)
+
+
+@test("--set", "limits.idempotency_entries=3")
+def keys_are_limited(server):
+    for n in range(3):
+        server.post("/v1/tasks", {"id": f"t{n}"}, 201, {"Idempotency-Key": f"k{n}"})
+    expect(server.post("/v1/tasks", {"id": "t3"}, None, {"Idempotency-Key": "k3"}), 429, "RATE_LIMITED")
+    server.task("t3", 404)
+    server.post("/v1/tasks", {"id": "t0"}, 201, {"Idempotency-Key": "k0"})
+    server.add(id="t3")
+    server.advance("24h")
+    server.post("/v1/tasks", {"id": "t4"}, 201, {"Idempotency-Key": "k3"})
+
+
+# ---- batches
+
+@test(store="sqlite")
+def a_batch_is_answered_line_by_line_in_order(server):
+    server.add(id="there", delay="1h")
+    lines = [b'{"id":"a","delay":"1h","payload":{"x":\t1}}', b'{"id":"there"}', b"{", b"", b'{"id":"b","dlay":1}',
+             b'{"id":"a"}', b"{}\r", b'{"cron":"@daily","tz":"Nowhere/Land"}', b'{"id":"z","cron":"@daily"}']
+    answer = server.post("/v1/tasks/batch", b"\n".join(lines), 200, NDJSON)
+    seen = answer.lines
+    same([line.get("code") or line["status"] for line in seen],
+         ["pending", "CONFLICT", "BAD_REQUEST", "BAD_REQUEST", "VALIDATE_FAILED", "CONFLICT", "pending",
+          "VALIDATE_FAILED", "pending"])
+    holds(seen[4]["detail"], "dlay")
+    holds(answer.body, b'"payload":{"x":\t1}')
+    same(server.post("/v1/tasks/batch", b"", 200, NDJSON).body, b"")
+    before = server.metric("tocsin_store_commits_total")
+    body = b"".join(b'{"id":"n%d","delay":"1h"}\n' % n for n in range(500))
+    same(len(server.post("/v1/tasks/batch", body, 200, NDJSON).lines), 500)
+    same(server.metric("tocsin_store_commits_total") - before <= 3, True, "one durable commit for what fits")
+    key = {**NDJSON, "Idempotency-Key": "k"}
+    first = server.post("/v1/tasks/batch", b'{"id":"i1"}\n{}\n', 200, key)
+    same(server.post("/v1/tasks/batch", b'{"id":"i1"}\n{}\n', 200, key).body, first.body)
+    same(server.post("/v1/tasks/batch", b'{"id":"i1"}\n{"delay":1}\n', 200, key).lines[1]["code"], "CONFLICT")
+
+
+@test("--set", "limits.batch_lines=10", "--set", "limits.body_bytes=64KiB", "--set", "limits.batch_bytes=64KiB", "--set", "limits.payload_bytes=1KiB")
+def what_is_too_large_is_refused_whole(server):
+    expect(server.post("/v1/tasks/batch", b"{}\n" * 11, None, NDJSON), 413, "TOO_LARGE")
+    same(server.get("/v1/tasks")["tasks"], [])
+    expect(server.add(None, id="p", payload="x" * 1023), 400, "VALIDATE_FAILED", "payload")
+    server.add(id="p", payload="x" * 1022)
+    answer = server.raw(b"POST /v1/tasks HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+                        b"Content-Length: 70000\r\nConnection: close\r\n\r\n" + b" " * 70000)
+    holds(answer, b"HTTP/1.1 413 ", b'"TOO_LARGE"', b"application/problem+json")
+
+
+# ---- lists
+
+def pages(server, query, limit):
+    seen, after, count = [], "", 0
+    while True:
+        page = server.get(f"/v1/tasks?limit={limit}{query}{after}")
+        same(len(page["tasks"]) <= limit, True)
+        seen += [task["id"] for task in page["tasks"]]
+        count += 1
+        if page["next"] is None:
+            return seen, count
+        after = f"&after={page['next']}"
+
+
+def check_lists(server):
+    ids = [f"{'ab'[n % 2]}{n:03}" for n in range(100)]
+    for n, id in enumerate(ids):
+        server.add(id=id, delay="1h", target={"type": "queue", "queue": f"q{n % 5}"})
+    for id in ids[50:60]:
+        server.post(f"/v1/tasks/{id}/pause")
+    for id in ids[90:]:
+        server.delete(f"/v1/tasks/{id}")
+    order = ids[:50] + ids[60:90] + ids[50:60]  # by rev: what was changed comes later
+    same(pages(server, "", 1000), (order, 1))
+    same(pages(server, "", 90), (order, 1), "just as many as there are")
+    same(pages(server, "", 45), (order, 2))
+    same(pages(server, "", 7)[0], order)
+    same(pages(server, "&prefix=a", 9)[0], [id for id in order if id[0] == "a"])
+    same(pages(server, "&status=paused", 4)[0], ids[50:60])
+    same(pages(server, "&queue=q3", 3)[0], [id for id in order if int(id[1:]) % 5 == 3])
+    same(pages(server, "&queue=q3&prefix=b&status=pending", 3)[0],
+         [id for id in order if int(id[1:]) % 5 == 3 and id[0] == "b" and id not in ids[50:60]])
+    same(pages(server, "&status=cancelled", 3)[0], ids[90:])
+    same(pages(server, "&status=cancelled", 10), (ids[90:], 1))
+    same(pages(server, "&status=cancelled&queue=q1", 3)[0], ["b091", "a096"])
+    same(pages(server, "&status=completed", 3), ([], 1))
+    server.advance("1h")
+    for run in server.lease("q0", max=3):
+        server.ack(run)
+    same(pages(server, "&status=completed&prefix=a", 1)[0], ["a000", "a010"])
+    server.lease("q1", max=2)
+    same(pages(server, "&status=running", 10)[0], ["b001", "a006"])
+    for query, field in (("limit=0", "limit"), ("limit=1001", "limit"), ("after=x", "after"), ("status=done", "status"),
+                         ("stats=pending", "stats"), ("limit=1&limit=2", "limit"), (f"prefix={'p' * 256}", "prefix"),
+                         ("prefix=%ff", "prefix"), ("limit=", "limit")):
+        answer = expect(server.get(f"/v1/tasks?{query}", None), 400, "VALIDATE_FAILED")
+        holds(answer["detail"], field)
+
+
+@test(store="sqlite")
+def lists_filter_and_end(server):
+    check_lists(server)
+
+
+@test(store="memory")
+def lists_filter_and_end_in_memory(server):
+    check_lists(server)
+
+
+@test("--set", "limits.tasks_pending=1000")
+def too_many_tasks_are_refused_and_room_is_used_again(server):
+    body = b'{"delay":"1h"}\n' * 1000
+    same({line.get("code", "made") for line in server.post("/v1/tasks/batch", body, 200, NDJSON).lines}, {"made"})
+    expect(server.add(None, id="more"), 429, "RATE_LIMITED")
+    server.delete(f"/v1/tasks/{server.get('/v1/tasks?limit=1')['tasks'][0]['id']}")
+    server.add(id="more")
+
+
+# ---- who may ask
+
+@test("--set", "allowed_hosts=timer.example,alias.example:99", "--set", "allowed_origins=https://page.example")
+def a_foreign_host_or_origin_is_forbidden(server):
+    for host, good in ((f"127.0.0.1:{server.port}", True), ("localhost", True), ("[::1]:1", True), ("LOCALHOST:1", True),
+                       ("evil.example", False), ("127.0.0.1.evil.example", False), ("timer.example", True),
+                       ("timer.example:8080", True), ("alias.example:99", True), ("alias.example", False),
+                       ("localhost.evil.example:7400", False)):
+        answer = server.call("GET", "/healthz", headers={"Host": host})
+        same(answer.status, 200 if good else 403, host)
+        if not good:
+            expect(answer, 403, "FORBIDDEN", "Host")
+    for origin, good in ((f"http://127.0.0.1:{server.port}", True), ("http://evil.example", False), ("null", False),
+                         ("https://page.example", True), (f"https://127.0.0.1:{server.port}", False),
+                         ("http://127.0.0.1", False)):
+        answer = server.call("POST", "/v1/tasks", {}, headers={"Origin": origin})
+        same(answer.status, 201 if good else 403, origin)
+        if not good:
+            expect(answer, 403, "FORBIDDEN", "Origin")
+
+
+@test()
+def other_content_types_are_refused(server):
+    for kind in ("text/plain", "application/x-www-form-urlencoded", "multipart/form-data", "application/x-ndjson",
+                 "application/jsonx", ""):
+        expect(server.post("/v1/tasks", b'{"id":"a"}', None, {"Content-Type": kind}), 415, "BAD_REQUEST", "Content-Type")
+    server.task("a", 404)
+    server.post("/v1/tasks", b"{}", 201, {"Content-Type": "Application/JSON; charset=utf-8"})
+    server.post("/v1/tasks/batch", b"{}", 200, JSON)
+    expect(server.post("/v1/tasks/batch", b"{}", None, {"Content-Type": "text/plain"}), 415)
+
+
+TOKEN = "a-secret-of-some-length-0123456789"
+
+
+@test(token=TOKEN)
+def with_a_token_all_but_health_needs_it(server):
+    for method, path, _, _ in DESCRIPTION.routes:
+        target = path.replace("{", "").replace("}", "")
+        for header in ("", "Bearer", "Bearer ", "Bearer wrong", f"Basic {TOKEN}", f"Bearer {TOKEN}x", f"Bearer {TOKEN[:-1]}"):
+            answer = server.call(method.upper(), target, headers={"Authorization": header})
+            if path == "/healthz":
+                same(answer.status, 200)
+            else:
+                expect(answer, 401, "UNAUTHORIZED")
+                holds(answer.headers["www-authenticate"], "Bearer")
+    same(server.get("/v1/tasks")["tasks"], [])
+    server.add(id="a")
+
+
+@alone
+def without_a_token_it_listens_on_loopback_only():
+    for address in ("0.0.0.0:0", "[::]:0"):
+        done = subprocess.run([TOCSIN, "serve", "--listen", address, "--store", "memory"], capture_output=True,
+                              text=True, timeout=20, check=False)
+        same((done.returncode, done.stdout), (2, ""))
+        holds(done.stderr, "token")
+    server = Server("--listen", "0.0.0.0:0", token=TOKEN, clock="system")
+    try:
+        server.host = "127.0.0.1"
+        server.get("/v1/info")
+    finally:
+        server.release()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

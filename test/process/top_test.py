@@ -1,0 +1,201 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""top_test.py TOCSIN - does `tocsin top` show a server at work, and give the terminal back?
+
+Prints a line "ok ..." or "FAILED ..." per test, and at the end the sum.
+"""
+import fcntl
+import json
+import os
+import pty
+import re
+import select
+import signal
+import struct
+import sys
+import tempfile
+import termios
+import time
+
+import support
+from support import holds, same
+
+TOCSIN = support.Tocsin(os.path.abspath(sys.argv[1])) if len(sys.argv) == 2 else sys.exit(__doc__)
+SHOW_CURSOR, HIDE_CURSOR = "\x1b[?25h", "\x1b[?25l"
+
+
+class Terminal:
+    """The binary on a terminal of its own; `with` ends it."""
+
+    def __init__(self, cols, rows, *words, **environment):
+        settings = TOCSIN.environment(TERM="xterm", LC_ALL="C.UTF-8", **environment)
+        self.said, self.code = "", None
+        self.pid, self.fd = pty.fork()
+        if self.pid == 0:
+            fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", rows, cols, 0, 0))
+            os.execve(TOCSIN.path, [TOCSIN.path, *words], settings)
+        self.deadline = time.monotonic() + support.PATIENCE
+
+    def read(self):
+        """One piece of output; False at the end."""
+        ready, _, _ = select.select([self.fd], [], [], max(0, self.deadline - time.monotonic()))
+        if not ready:
+            raise AssertionError(f"no output and no end after:\n{self.said}")
+        try:
+            piece = os.read(self.fd, 65536)
+        except OSError:
+            return False
+        self.said += piece.decode(errors="replace")
+        return piece != b""
+
+    def until(self, *parts):
+        while not all(part in self.said for part in parts):
+            same(self.read(), True, f"goes on until {parts}")
+
+    def finish(self):
+        while self.read():
+            pass
+        self.code = os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
+        return self.code
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        if self.code is None:
+            os.kill(self.pid, signal.SIGKILL)
+            os.waitpid(self.pid, 0)
+        os.close(self.fd)
+
+
+def mode(fd):
+    return termios.tcgetattr(fd)[3] & (termios.ICANON | termios.ECHO)
+
+
+def test_once_prints_a_frame_for_a_pipe(server):
+    for n in range(3):
+        server.ask("POST", "/v1/tasks", {"id": f"top-{n}", "delay": "1h"})
+    done = TOCSIN.run("top", "--once", "--interval", "100ms", url=server.url)
+    same((done.returncode, done.stderr), (0, ""))
+    same("\x1b" in done.stdout, False, "escape codes")
+    holds(done.stdout, server.url, "late", "p50", "p99", "commits", "memory", "connections",
+          "added", "fired", "acked", "failed", "queue", "default", "level ", "#")
+
+
+def test_rates_are_those_of_the_load(server):
+    load = TOCSIN.start("bench", "--tasks", "1500", "--spread", "1s", "--connections", "4",
+                        url=server.url)
+    try:
+        seen = {"added_per_s": 0, "fired_per_s": 0, "acked_per_s": 0, "commits_per_s": 0}
+        late = None
+        watch = TOCSIN.start("top", "--json", "--interval", "100ms", url=server.url)
+        try:
+            while late is None or not all(seen.values()):
+                frame = json.loads(watch.stdout.readline())
+                seen = {key: max(value, frame[key]) for key, value in seen.items()}
+                late = late or frame["late_p99_ms"]
+        finally:
+            support.end(watch)
+        same(late > 0, True, late)
+        same(load.wait(timeout=support.PATIENCE), 0)
+    finally:
+        support.end(load)
+
+
+def test_without_a_terminal_it_says_a_line_a_time(server):
+    watch = TOCSIN.start("top", "--interval", "100ms", url=server.url)
+    try:
+        for _ in range(2):
+            holds(watch.stdout.readline(), "a second: ", " fired, ", "late p50")
+        watch.send_signal(signal.SIGINT)
+        same(watch.wait(timeout=support.PATIENCE), 0)
+    finally:
+        support.end(watch)
+
+
+def test_it_draws_resizes_and_quits_with_q(server):
+    with Terminal(80, 30, "top", "--interval", "100ms", TOCSIN_URL=server.url) as terminal:
+        before = mode(terminal.fd)
+        terminal.until(HIDE_CURSOR, "q quits", "level ")
+        same(mode(terminal.fd) != before, True, "keys are read one by one")
+        terminal.said = ""
+        fcntl.ioctl(terminal.fd, termios.TIOCSWINSZ, struct.pack("HHHH", 8, 40, 0, 0))
+        terminal.until("\x1b[2J", "q quits")
+        longest = max(len(line) for line in plain(terminal.said).splitlines())
+        same(longest < 40, True, f"{longest} columns on a terminal of 40")
+        os.write(terminal.fd, b"q")
+        same(terminal.finish(), 0)
+        holds(terminal.said, SHOW_CURSOR)
+        same(mode(terminal.fd), before, "the keyboard is as it was")
+
+
+def plain(text):
+    return re.sub(r"\x1b\[\??[\d;]*[A-Za-z]", "", text).replace("\r", "")
+
+
+def test_an_interrupt_gives_the_terminal_back(server):
+    with Terminal(80, 24, "top", TOCSIN_URL=server.url) as terminal:
+        before = mode(terminal.fd)
+        terminal.until(HIDE_CURSOR, "q quits")
+        os.kill(terminal.pid, signal.SIGINT)
+        same(terminal.finish(), 0)
+        holds(terminal.said, SHOW_CURSOR)
+        same(mode(terminal.fd), before, "the keyboard is as it was")
+
+
+def test_a_server_that_goes_away_is_said_and_waited_for():
+    with support.Server(TOCSIN.path) as server, \
+            Terminal(100, 30, "top", "--interval", "100ms", TOCSIN_URL=server.url) as terminal:
+        terminal.until("q quits")
+        server.kill()
+        terminal.until("no answer: ")
+        server.start()
+        terminal.said = ""
+        while "no answer" in terminal.said or "level" not in terminal.said:
+            terminal.said = ""
+            same(terminal.read(), True)
+        os.write(terminal.fd, b"q")
+        same(terminal.finish(), 0)
+
+
+def test_nobody_there_leaves_the_terminal_alone():
+    with Terminal(80, 24, "top", "--url", "http://127.0.0.1:1") as terminal:
+        before = mode(terminal.fd)
+        same(terminal.finish(), 3)
+        holds(terminal.said, "cannot reach http://127.0.0.1:1")
+        same(terminal.said.rfind(SHOW_CURSOR) > terminal.said.rfind(HIDE_CURSOR), True, "cursor")
+        same(mode(terminal.fd), before, "the keyboard is as it was")
+
+
+def test_no_color_is_respected(server):
+    with Terminal(80, 24, "top", TOCSIN_URL=server.url, NO_COLOR="1") as terminal:
+        terminal.until("q quits")
+        os.write(terminal.fd, b"q")
+        same(terminal.finish(), 0)
+        same("\x1b[0;1;36m" in terminal.said, False, "colours")
+    with Terminal(100, 24, "ls", TOCSIN_URL=server.url, NO_COLOR="1") as terminal:
+        terminal.finish()
+        same("\x1b" in terminal.said, False, "colours")
+    with Terminal(100, 24, "ls", TOCSIN_URL=server.url) as terminal:
+        terminal.finish()
+        holds(terminal.said, "\x1b[1mtop-0")
+
+
+def test_long_work_shows_how_far_it_is(server):
+    lines = "".join(f'{{"id":"bar-{n}","delay":"1h"}}\n' for n in range(3000))
+    with tempfile.NamedTemporaryFile("w") as file:
+        file.write(lines)
+        file.flush()
+        with Terminal(100, 24, "add", "--batch", file.name, TOCSIN_URL=server.url) as terminal:
+            same(terminal.finish(), 0)
+            holds(terminal.said, "adding", "[=", "%", "3 000 added, 0 refused")
+            same(terminal.said.rstrip().splitlines()[-1].endswith("s"), True, terminal.said)
+
+
+def main():
+    with support.Server(TOCSIN.path) as server:
+        return support.run_tests(sys.modules["__main__"], server=server)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

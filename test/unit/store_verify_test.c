@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: MIT */
+/* What `tocsin verify` and `tocsin dump` stand on. */
+#include "store/sqlite_verify.h"
+
+#include <sqlite3.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "runner.h"
+#include "support/store_model.h"
+#include "support/temp_dir.h"
+
+static const struct store_habits habits = {
+    .puts_max = 8, .dead_max = 5, .doc_max = 12000, .living_max = 150};
+
+static struct store_draft draft;
+
+struct findings {
+    char last[300];
+    uint64_t damages;
+    uint64_t records;
+    uint64_t events;
+    uint64_t doc_bytes;
+};
+
+static void see_damage(void *arg, const char *sentence)
+{
+    struct findings *findings = arg;
+    findings->damages++;
+    (void)snprintf(findings->last, sizeof findings->last, "%s", sentence);
+}
+
+static bool see_record(void *arg, const struct store_record *record)
+{
+    struct findings *findings = arg;
+    findings->records++;
+    findings->doc_bytes += record->doc.size;
+    return true;
+}
+
+static bool see_event(void *arg, const struct store_event *event)
+{
+    struct findings *findings = arg;
+    (void)event;
+    findings->events++;
+    return true;
+}
+
+static void make_store(const struct temp_dir *dir, struct store_model *model)
+{
+    struct test_random random = {test_seed()};
+    struct store_sqlite_options options = {
+        .dir = dir->path, .sweep_min = 30, .event_bytes_max = 20000};
+    struct store *store;
+    struct store_state state;
+    assert_int_equal(store_sqlite_open(&options, &store, &state, NULL), TOCSIN_OK);
+    store_model_init(model);
+    for (int i = 0; i < 120; i++) {
+        store_draft_make(&draft, model, &random, &habits);
+        assert_int_equal(store->ops->commit(store, &draft.batch, NULL), TOCSIN_OK);
+        store_model_apply(model, &draft.batch);
+    }
+    store->ops->close(store);
+}
+
+static enum tocsin_status inspect(const struct temp_dir *dir, struct findings *findings,
+                                  struct store_report *report)
+{
+    *findings = (struct findings){0};
+    struct store_inspection inspection = {
+        .record = see_record,
+        .event = see_event,
+        .damage = see_damage,
+        .arg = findings,
+        .pages_too = true,
+    };
+    return store_sqlite_inspect(dir->path, &inspection, report, NULL);
+}
+
+TEST(a_sound_store_is_told_in_numbers)
+{
+    struct temp_dir dir;
+    struct store_model model;
+    struct findings findings;
+    struct store_report report;
+    temp_dir_init(&dir);
+    make_store(&dir, &model);
+    assert_int_equal(inspect(&dir, &findings, &report), TOCSIN_OK);
+    assert_int_equal(findings.damages, 0);
+    assert_int_equal(report.living, model.count);
+    assert_int_equal(findings.records, model.count);
+    assert_int_equal(report.events, findings.events);
+    assert_int_equal(report.events, model.high_seq + 1 - report.first_seq);
+    assert_int_equal(report.high_rev, model.high_rev);
+    assert_int_equal(report.commits, 120);
+    assert_int_equal(report.epoch, 1);
+    assert_true(report.file_bytes > 0 && report.doc_bytes >= findings.doc_bytes);
+    store_model_release(&model);
+    temp_dir_release(&dir);
+}
+
+TEST(what_is_damaged_is_named_and_the_rest_still_told)
+{
+    static const struct {
+        const char *change;
+        const char *said;
+    } cases[] = {
+        {"UPDATE record SET doc=x'00' WHERE rev=(SELECT max(rev) FROM record)", "its doc is not"},
+        {"UPDATE record SET due=7 WHERE rev=(SELECT max(rev) FROM record)", "it is not what was"},
+        {"DELETE FROM record WHERE rev=(SELECT max(rev) FROM record)", "were written"},
+        {"DELETE FROM event WHERE seq=(SELECT max(seq) FROM event)", "is missing"},
+        {"UPDATE dead SET living=living+1 WHERE n=(SELECT max(n) FROM dead)", "were written"},
+        {"UPDATE meta SET epoch=9", "table meta"},
+        {"DELETE FROM dead WHERE n=(SELECT max(n) FROM dead)", "missing"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct temp_dir dir;
+        struct store_model model;
+        struct findings findings;
+        struct store_report report;
+        char path[200];
+        sqlite3 *handle = NULL;
+        temp_dir_init(&dir);
+        make_store(&dir, &model);
+        (void)snprintf(path, sizeof path, "%s/tocsin.db", dir.path);
+        assert_int_equal(sqlite3_open(path, &handle), SQLITE_OK);
+        assert_int_equal(sqlite3_exec(handle, cases[i].change, NULL, NULL, NULL), SQLITE_OK);
+        assert_int_equal(sqlite3_close(handle), SQLITE_OK);
+        assert_int_equal(inspect(&dir, &findings, &report), TOCSIN_DAMAGED);
+        if (strstr(findings.last, cases[i].said) == NULL)
+            fail_msg("%s: %s", cases[i].change, findings.last);
+        assert_true(findings.records + 2 >= model.count);
+        store_model_release(&model);
+        temp_dir_release(&dir);
+    }
+}
+
+TEST(a_damaged_page_is_named_by_its_byte)
+{
+    struct temp_dir dir;
+    struct store_model model;
+    struct findings findings;
+    struct store_report report;
+    char path[200];
+    temp_dir_init(&dir);
+    make_store(&dir, &model);
+    (void)snprintf(path, sizeof path, "%s/tocsin.db", dir.path);
+    FILE *file = fopen(path, "r+b");
+    assert_non_null(file);
+    assert_int_equal(fseek(file, 4096 + 3, SEEK_SET), 0);
+    assert_int_equal(fwrite("\xff\xff\xff", 1, 3, file), 3);
+    assert_int_equal(fclose(file), 0);
+    struct tocsin_why why = {""};
+    struct store_inspection inspection = {
+        .damage = see_damage, .arg = &findings, .pages_too = true};
+    findings = (struct findings){0};
+    enum tocsin_status status = store_sqlite_inspect(dir.path, &inspection, &report, &why);
+    assert_int_equal(status, TOCSIN_DAMAGED);
+    assert_true(findings.damages > 0);
+    store_model_release(&model);
+    temp_dir_release(&dir);
+}
+
+TEST(no_store_and_a_store_in_use_are_told_apart)
+{
+    struct temp_dir dir;
+    struct findings findings;
+    struct store_report report;
+    struct store *store;
+    struct store_state state;
+    temp_dir_init(&dir);
+    assert_int_equal(inspect(&dir, &findings, &report), TOCSIN_NONE);
+    struct store_sqlite_options options = {.dir = dir.path};
+    assert_int_equal(store_sqlite_open(&options, &store, &state, NULL), TOCSIN_OK);
+    assert_int_equal(inspect(&dir, &findings, &report), TOCSIN_BUSY);
+    store->ops->close(store);
+    assert_int_equal(inspect(&dir, &findings, &report), TOCSIN_OK);
+    temp_dir_release(&dir);
+}
