@@ -232,6 +232,34 @@ TEST(many_posts_are_one_call)
     loop_destroy(world.loop);
 }
 
+/* The last moment before the sleep: the loop is awake, so nothing wakes it but its own look. */
+static void post_as_it_falls_asleep(void *arg)
+{
+    struct world *world = arg;
+    if (world->turns++ == 0)
+        loop_post(world->loop);
+}
+
+static void slept_through(void *arg)
+{
+    struct world *world = arg;
+    world->wakes++;
+    loop_stop(world->loop);
+}
+
+TEST(a_post_at_the_end_of_a_turn_is_not_slept_through)
+{
+    struct world world = {0};
+    start(&world, (struct loop_hooks){.on_post = stop_on_post,
+                                      .on_turn_end = post_as_it_falls_asleep,
+                                      .on_wake = slept_through});
+    loop_wake_at(world.loop, now_ns() + INT64_C(3000000000));
+    loop_run(world.loop);
+    assert_int_equal(world.posts, 1);
+    assert_int_equal(world.wakes, 0);
+    loop_destroy(world.loop);
+}
+
 /* The end of a turn. */
 
 static void note_turn_end(void *arg)
