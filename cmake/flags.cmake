@@ -22,7 +22,7 @@ set(sanitizer_options -fno-omit-frame-pointer -fno-sanitize-recover=all)
 
 # Asserts stay on in every mode: NDEBUG is never defined.
 if(TOCSIN_MODE STREQUAL "release")
-    add_compile_options(-O2 -fstack-protector-strong -fstack-clash-protection
+    add_compile_options(-O3 -fstack-protector-strong -fstack-clash-protection
                         -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=3)
     add_link_options(-Wl,-z,relro,-z,now -Wl,-z,noexecstack)
 elseif(TOCSIN_MODE STREQUAL "asan")

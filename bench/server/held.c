@@ -13,6 +13,7 @@
 #include "drive.h"
 #include "parts.h"
 #include "rate.h"
+#include "yardstick.h"
 
 enum { MILLION = 1000000, SWEEP_MIN = 100000, SETTLE_S = 2, IDLE_S = 10 };
 
@@ -128,6 +129,7 @@ static void measure_with(struct results *results, const struct options *options,
         many.wish = WISH_SHORT;
         results_add(results, "batch-short", name, pending, "tasks/s",
                     drive_for(server, &many).rate);
+        life_measure(results, server, pending, one.run_s);
     }
 }
 
@@ -139,6 +141,7 @@ static void measure_at(struct results *results, const struct options *options, u
     for (size_t i = 0; i < count; i++)
         prepare(results, peers[i], pending, folders[i]);
     for (unsigned round = 0; round < rounds; round++) {
+        results_add(results, "memory-miss", "yardstick", 0, "ns", yardstick_miss_ns());
         for (size_t i = 0; i < count; i++) {
             struct server server;
             restart(results, &server, peers[i], pending, folders[i]);

@@ -84,33 +84,47 @@ static void begin(struct life *self, struct server *server, const struct way *wa
 }
 
 /* Lives a second, counted at their end. All that began must end, each once. */
-static struct pace measure(const struct way *way, double warm_s, double run_s)
+static struct pace measure_on(struct server *server, const struct way *way, double warm_s,
+                              double run_s)
 {
     static struct life self;
-    struct server server;
     struct pace_meter meter;
-    server_start(&server, &peer_tocsin, NULL, false);
-    begin(&self, &server, way);
+    begin(&self, server, way);
     uint64_t until_ns = bench_now_ns() + (uint64_t)(warm_s * 1e9);
     while (bench_now_ns() < until_ns)
         turn(&self);
-    pace_start(&meter, &server, self.work.acked);
+    pace_start(&meter, server, self.work.acked);
     until_ns = meter.from_ns + (uint64_t)(run_s * 1e9);
     while (bench_now_ns() < until_ns)
         turn(&self);
-    struct pace pace = pace_read(&meter, &server, self.work.acked);
+    struct pace pace = pace_read(&meter, server, self.work.acked);
     self.enough = true;
     until_ns = bench_now_ns() + UINT64_C(60000000000);
-    while (self.work.acked < server.next_id - self.work.first_id) {
+    while (self.work.acked < server->next_id - self.work.first_id) {
         turn(&self);
         if (bench_now_ns() > until_ns)
             bench_die("%s: only %llu of %llu lives ended", way->row,
                       (unsigned long long)self.work.acked,
-                      (unsigned long long)(server.next_id - self.work.first_id));
+                      (unsigned long long)(server->next_id - self.work.first_id));
     }
     work_close(&self.work);
+    return pace;
+}
+
+static struct pace measure(const struct way *way, double warm_s, double run_s)
+{
+    struct server server;
+    server_start(&server, &peer_tocsin, NULL, false);
+    struct pace pace = measure_on(&server, way, warm_s, run_s);
     server_drop(&server);
     return pace;
+}
+
+void life_measure(struct results *results, struct server *server, uint64_t pending, double run_s)
+{
+    for (size_t i = 0; i < WAY_COUNT; i++)
+        results_add(results, ways[i].row, "tocsin", pending, "tasks/s",
+                    measure_on(server, &ways[i], 0.5, run_s).rate);
 }
 
 void part_life(struct results *results, const struct options *options)

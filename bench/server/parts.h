@@ -20,6 +20,10 @@ struct options {
     const char *plot_path;
 };
 
+/* Full lives, each way, on a server that holds so many other tasks. */
+struct server;
+void life_measure(struct results *results, struct server *server, uint64_t pending, double run_s);
+
 void part_schedule(struct results *results, const struct options *options);
 void part_batch(struct results *results, const struct options *options);
 void part_lateness(struct results *results, const struct options *options);

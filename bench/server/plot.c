@@ -10,7 +10,7 @@
 
 enum {
     WIDTH = 960,
-    HEIGHT = 740,
+    HEIGHT = 1030,
     PANEL_WIDTH = 226,
     PANEL_HEIGHT = 200,
     LEFT = 76,
@@ -38,9 +38,12 @@ static const struct panel {
 } panels[] = {
     {"schedule-64", "One task a request, 64 connections", "tasks/s, higher is better"},
     {"batch-full", "100 tasks a request, 8 connections", "tasks/s, higher is better"},
+    {"batch-short", "The same with short answers", "tasks/s, higher is better"},
+    {"life-single", "Full lives, one a request", "lives/s, higher is better"},
+    {"life-mixed", "Full lives, leases and acks of 100", "lives/s, higher is better"},
+    {"life-batched", "Full lives, all by 100", "lives/s, higher is better"},
     {"memory-20", "Memory a pending task", "bytes, lower is better"},
     {"restart", "Serving again after kill -9", "seconds, lower is better"},
-    {"lateness-5k-p50", "Lateness at 5 000 a second, p50", "ms, lower is better"},
     {"lateness-5k-p99", "Lateness at 5 000 a second, p99", "ms, lower is better"},
 };
 enum { PANEL_COUNT = sizeof panels / sizeof panels[0] };

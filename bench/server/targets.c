@@ -4,8 +4,9 @@
  *
  * What the peers are known to do was measured on a machine where a write and fdatasync took
  * KNOWN_FDATASYNC_MS. A slower disk excuses them in proportion, a faster one does not ask more
- * of them: they are bound by the processor then. A peer that stays below 0.7 of that is driven
- * badly, and a run against it proves nothing: the run is void.
+ * of them: they are bound by the processor then. A start takes a million keys into memory at
+ * random places, so there it is slower memory that excuses. A peer that stays below 0.7 of that
+ * is driven badly, and a run against it proves nothing: the run is void.
  */
 #include <stdarg.h>
 #include <stdio.h>
@@ -13,6 +14,7 @@
 #include "results.h"
 
 static const double KNOWN_FDATASYNC_MS = 0.35; /* the middle of 0.2 - 0.5 */
+static const double KNOWN_MISS_NS = 157;       /* the middle of 145 - 170 */
 static const double FAIR_SPEED = 0.7;
 enum { MILLION = 1000000 };
 
@@ -127,10 +129,12 @@ static bool check_restart(struct list *list, const struct results *results, size
     if (seconds <= 0)
         return true;
     char name[96];
+    double miss_ns = results_median(results, "memory-miss", "yardstick", 0);
+    double excuse = miss_ns > KNOWN_MISS_NS ? miss_ns / KNOWN_MISS_NS : 1;
     snprintf(name, sizeof name, "fair: %s, restart with 1M pending", known_restarts[i].server);
     struct bench_target *target =
-        add(list, name, "s", known_restarts[i].seconds / FAIR_SPEED, seconds);
-    note(target, "%.1f s / 0.7", known_restarts[i].seconds);
+        add(list, name, "s", known_restarts[i].seconds / FAIR_SPEED * excuse, seconds);
+    note(target, "%.1f s / 0.7, scaled by %.2f for the memory", known_restarts[i].seconds, excuse);
     return bench_target_met(target);
 }
 

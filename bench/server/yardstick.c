@@ -108,3 +108,33 @@ struct wakeups yardstick_wakeups(double seconds)
     free(late);
     return wakeups;
 }
+
+/* ---- memory */
+
+double yardstick_miss_ns(void)
+{
+    enum { LINE_BYTES = 64, LINES = 4 * 1024 * 1024, STEPS = 2 * 1024 * 1024 };
+    struct line {
+        uint32_t next;
+        char rest[LINE_BYTES - sizeof(uint32_t)];
+    } *lines = bench_alloc(LINES, sizeof *lines);
+    uint64_t random = UINT64_C(0x9e3779b97f4a7c15);
+    for (uint32_t i = 0; i < LINES; i++)
+        lines[i].next = i;
+    for (uint32_t i = LINES - 1; i > 0; i--) { /* one ring through all of them (Sattolo) */
+        random = random * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+        uint32_t other = (uint32_t)((random >> 33) % i);
+        uint32_t next = lines[i].next;
+        lines[i].next = lines[other].next;
+        lines[other].next = next;
+    }
+    uint32_t at = 0;
+    uint64_t from_ns = bench_now_ns();
+    for (uint32_t i = 0; i < STEPS; i++)
+        at = lines[at].next;
+    double ns = (double)(bench_now_ns() - from_ns) / STEPS;
+    if (lines[at].next >= LINES) /* so that the way there is taken */
+        bench_die("a ring is broken");
+    free(lines);
+    return ns;
+}

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* yardstick.h - how fast is this machine right now?
  *
- * What no server can beat: a write and an fdatasync in a loop, and a timer that wakes a thread
- * which wakes another through a socket.
+ * What no server can beat: a write and an fdatasync in a loop, a timer that wakes a thread
+ * which wakes another through a socket, and a load from memory that waits for the one before.
  */
 #ifndef TOCSIN_BENCH_SERVER_YARDSTICK_H
 #define TOCSIN_BENCH_SERVER_YARDSTICK_H
@@ -17,5 +17,8 @@ struct wakeups {
 /* From the moment a timerfd was set for, one each millisecond, until another thread has read
  * a byte that the first one sent it. */
 struct wakeups yardstick_wakeups(double seconds);
+
+/* A load from a random place of 256 MiB, when where it is stands in the one before. */
+double yardstick_miss_ns(void);
 
 #endif

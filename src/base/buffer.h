@@ -16,6 +16,7 @@
 #define TOCSIN_BASE_BUFFER_H
 
 #include <assert.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
 
@@ -51,6 +52,15 @@ static inline char *buffer_reserve(struct buffer *buffer, size_t bytes)
     if (buffer->status == TOCSIN_OK && buffer->data != NULL && bytes <= buffer->room - buffer->size)
         return buffer->data + buffer->size;
     return buffer_make_room(buffer, bytes);
+}
+
+/* The same, asked beforehand: when there is none, the buffer is as it was, and has not failed. */
+static inline bool buffer_has_room(struct buffer *buffer, size_t bytes)
+{
+    enum tocsin_status before = buffer->status;
+    bool has = buffer_reserve(buffer, bytes) != NULL;
+    buffer->status = before;
+    return has;
 }
 
 static inline void buffer_advance(struct buffer *buffer, size_t bytes)

@@ -28,14 +28,20 @@ __attribute__((target("sse4.2"))) static uint32_t by_processor(uint32_t crc, con
 {
     const unsigned char *at = bytes;
     uint64_t wide = ~crc;
-    while (size >= sizeof(uint64_t)) {
+    for (; size >= sizeof(uint64_t); size -= sizeof(uint64_t)) {
         uint64_t word;
         memcpy(&word, at, sizeof word);
         wide = __builtin_ia32_crc32di(wide, word);
         at += sizeof word;
-        size -= sizeof word;
     }
     uint32_t narrow = (uint32_t)wide;
+    if (size >= sizeof(uint32_t)) {
+        uint32_t half;
+        memcpy(&half, at, sizeof half);
+        narrow = __builtin_ia32_crc32si(narrow, half);
+        at += sizeof half;
+        size -= sizeof half;
+    }
     while (size-- > 0)
         narrow = __builtin_ia32_crc32qi(narrow, *at++);
     return ~narrow;

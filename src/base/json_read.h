@@ -108,6 +108,9 @@ bool json_read_raw(struct json_reader *reader, struct json_span *ret_span);
  * written without fraction and exponent, and none is bent to fit. A double is the nearest
  * one; too large is refused, too small is 0. */
 bool json_read_string(struct json_reader *reader, char *to, size_t room, size_t *ret_size);
+/* The same, but copied only when it has escapes: else it is borrowed from the text. */
+bool json_read_borrowed(struct json_reader *reader, char *to, size_t room,
+                        struct json_span *ret_text);
 bool json_read_int64(struct json_reader *reader, int64_t *ret_value);
 bool json_read_uint64(struct json_reader *reader, uint64_t *ret_value);
 bool json_read_double(struct json_reader *reader, double *ret_value);

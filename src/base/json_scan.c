@@ -3,27 +3,23 @@
 
 #include <string.h>
 
+#include "base/eight.h"
 #include "base/utf8.h"
 
-#define EACH_BYTE(value) (UINT64_C(0x0101010101010101) * (value))
-
-/* Not zero when one of eight bytes needs a closer look: a quote, a backslash, a control
- * character or one of a longer character. May be wrong about bytes behind the first such
- * one, never about there being one. */
-static uint64_t special_bytes(const char *at)
+/* Marks what needs a closer look: a quote, a backslash, a control character or a part of a
+ * longer character. */
+static uint64_t special_bytes(uint64_t word)
 {
-    uint64_t word;
-    memcpy(&word, at, sizeof word);
-    uint64_t quote = word ^ EACH_BYTE('"');
-    uint64_t backslash = word ^ EACH_BYTE('\\');
-    uint64_t low = (word - EACH_BYTE(0x20)) | (quote - EACH_BYTE(1)) | (backslash - EACH_BYTE(1));
-    return (low | word) & EACH_BYTE(0x80);
+    return eight_high(word) | eight_below(word, 0x20) | eight_is(word, '"') | eight_is(word, '\\');
 }
 
 static const char *skip_plain(const char *at, const char *end)
 {
-    while (end - at >= 8 && special_bytes(at) == 0)
-        at += 8;
+    for (; end - at >= 8; at += 8) {
+        uint64_t special = special_bytes(eight_load(at));
+        if (special != 0)
+            return at + eight_first(special);
+    }
     while (at < end && (unsigned char)*at >= 0x20 && (unsigned char)*at < 0x80 && *at != '"' &&
            *at != '\\')
         at++;

@@ -6,24 +6,34 @@
 
 #include "base/json_scan.h"
 
-bool json_read_string(struct json_reader *reader, char *to, size_t room, size_t *ret_size)
+bool json_read_borrowed(struct json_reader *reader, char *to, size_t room,
+                        struct json_span *ret_text)
 {
     if (reader->failed)
         return false;
     if (reader->token != JSON_READ_STRING && reader->token != JSON_READ_KEY)
         return json_unwanted(reader, "a string is expected");
-    size_t size = reader->span.size;
+    struct json_span text = reader->span;
     if (reader->escaped)
-        size = json_unescape(reader->span, to, room);
-    else if (size <= room && size > 0)
-        memcpy(to, reader->span.at, size);
-    if (size > room) {
+        text = (struct json_span){to, json_unescape(reader->span, to, room)};
+    if (text.size > room) {
         char complaint[64];
         (void)snprintf(complaint, sizeof complaint, "a string may have at most %zu bytes here",
                        room);
         return json_unwanted(reader, complaint);
     }
-    *ret_size = size;
+    *ret_text = text;
+    return true;
+}
+
+bool json_read_string(struct json_reader *reader, char *to, size_t room, size_t *ret_size)
+{
+    struct json_span text = {to, 0};
+    if (!json_read_borrowed(reader, to, room, &text))
+        return false;
+    if (text.at != to && text.size > 0)
+        memcpy(to, text.at, text.size);
+    *ret_size = text.size;
     return true;
 }
 
@@ -43,8 +53,9 @@ static bool whole_number(struct json_reader *reader, bool *ret_negative, uint64_
         if (*at < '0' || *at > '9')
             return json_unwanted(reader,
                                  "a whole number is expected, without fraction and exponent");
-        fits = fits && !__builtin_mul_overflow(value, UINT64_C(10), &value) &&
-               !__builtin_add_overflow(value, (uint64_t)(*at - '0'), &value);
+        uint64_t digit = (uint64_t)(*at - '0');
+        fits = fits && value <= (UINT64_MAX - digit) / 10;
+        value = value * 10 + digit;
     }
     if (!fits)
         return json_unwanted(reader, "this number does not fit into 64 bits");

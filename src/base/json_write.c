@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/eight.h"
 #include "base/utf8.h"
 
 void json_writer_init(struct json_writer *writer, struct buffer *out)
@@ -109,18 +110,13 @@ static void put_special(struct buffer *out, unsigned char byte)
 /* How many bytes from the start are ASCII that needs no escape; eight at a time. */
 static size_t plain_run(const char *bytes, size_t size)
 {
-    const uint64_t ones = UINT64_C(0x0101010101010101);
-    const uint64_t tops = ones << 7;
     size_t at = 0;
     for (; at + 8 <= size; at += 8) {
-        uint64_t word;
-        memcpy(&word, bytes + at, 8);
-        uint64_t quote = word ^ (ones * '"');
-        uint64_t slash = word ^ (ones * '\\');
-        uint64_t odd = word | ((word - ones * 0x20) & ~word) | ((quote - ones) & ~quote) |
-                       ((slash - ones) & ~slash);
-        if ((odd & tops) != 0)
-            break;
+        uint64_t word = eight_load(bytes + at);
+        uint64_t odd =
+            eight_high(word) | eight_below(word, 0x20) | eight_is(word, '"') | eight_is(word, '\\');
+        if (odd != 0)
+            return at + eight_first(odd);
     }
     for (; at < size; at++) {
         unsigned char byte = (unsigned char)bytes[at];
@@ -177,9 +173,11 @@ void json_write_key_bytes(struct json_writer *writer, const char *name, size_t s
     writer->has_key = true;
 }
 
-void json_write_key(struct json_writer *writer, const char *name)
+void json_write_fields(struct json_writer *writer, const char *fields, size_t size)
 {
-    json_write_key_bytes(writer, name, strlen(name));
+    assert(in_object(writer) && !writer->has_key && size > 0);
+    comma(writer);
+    buffer_append(writer->out, fields, size);
 }
 
 void json_write_string(struct json_writer *writer, const char *bytes, size_t size)
@@ -225,17 +223,36 @@ void json_write_null(struct json_writer *writer)
     json_write_raw(writer, "null", 4);
 }
 
+/* The digits before end; where they begin. */
+static char *digits_before(char *end, uint64_t value)
+{
+    static const char pairs[] = "00010203040506070809101112131415161718192021222324"
+                                "25262728293031323334353637383940414243444546474849"
+                                "50515253545556575859606162636465666768697071727374"
+                                "75767778798081828384858687888990919293949596979899";
+    for (; value >= 100; value /= 100) {
+        const char *pair = pairs + value % 100 * 2;
+        *--end = pair[1];
+        *--end = pair[0];
+    }
+    if (value >= 10) {
+        *--end = pairs[value * 2 + 1];
+        *--end = pairs[value * 2];
+    } else {
+        *--end = (char)('0' + value);
+    }
+    return end;
+}
+
 static void write_whole(struct json_writer *writer, bool negative, uint64_t value)
 {
-    char text[21]; /* a sign and the 20 digits of 2^64 - 1 */
-    size_t at = sizeof text;
-    do {
-        text[--at] = (char)('0' + value % 10);
-        value /= 10;
-    } while (value > 0);
+    enum { DIGITS_MAX = 20 };
+    char text[DIGITS_MAX + 1]; /* with a sign */
+    char *end = text + sizeof text;
+    char *at = digits_before(end, value);
     if (negative)
-        text[--at] = '-';
-    json_write_raw(writer, text + at, sizeof text - at);
+        *--at = '-';
+    json_write_raw(writer, at, (size_t)(end - at));
 }
 
 void json_write_int64(struct json_writer *writer, int64_t value)

@@ -35,14 +35,15 @@ static uint64_t word_at(const unsigned char *at, size_t size)
     return word;
 }
 
-static void take(struct state *s, uint64_t word)
+static inline void take(struct state *s, uint64_t word, int rounds)
 {
     s->v3 ^= word;
-    mix(s, 2);
+    mix(s, rounds);
     s->v0 ^= word;
 }
 
-uint64_t siphash(struct siphash_key key, const void *bytes, size_t size)
+static inline uint64_t hash(struct siphash_key key, const void *bytes, size_t size, int rounds,
+                            int last_rounds)
 {
     /* The four constants are those of the paper: "somepseudorandomlygeneratedbytes". */
     struct state s = {
@@ -54,10 +55,20 @@ uint64_t siphash(struct siphash_key key, const void *bytes, size_t size)
     const unsigned char *at = bytes;
     size_t left = size;
     for (; left >= 8; left -= 8, at += 8)
-        take(&s, word_at(at, 8));
+        take(&s, word_at(at, 8), rounds);
     /* The last word ends with the length, so that zeros at the end count. */
-    take(&s, (uint64_t)size << 56 | word_at(at, left));
+    take(&s, (uint64_t)size << 56 | word_at(at, left), rounds);
     s.v2 ^= 0xff;
-    mix(&s, 4);
+    mix(&s, last_rounds);
     return s.v0 ^ s.v1 ^ s.v2 ^ s.v3;
+}
+
+uint64_t siphash(struct siphash_key key, const void *bytes, size_t size)
+{
+    return hash(key, bytes, size, 2, 4);
+}
+
+uint64_t siphash_quick(struct siphash_key key, const void *bytes, size_t size)
+{
+    return hash(key, bytes, size, 1, 3);
 }

@@ -4,6 +4,8 @@
 #include <assert.h>
 #include <stdbool.h>
 
+#include "base/eight.h"
+
 static bool continues(unsigned char byte)
 {
     return (byte & 0xc0) == 0x80;
@@ -32,6 +34,20 @@ size_t utf8_length(const char *text, size_t size)
             return 0;
     }
     return length;
+}
+
+size_t utf8_plain(const char *text, size_t size)
+{
+    size_t at = 0;
+    for (; at + 8 <= size; at += 8) {
+        uint64_t word = eight_load(text + at);
+        uint64_t odd = eight_high(word) | eight_below(word, 0x20) | eight_is(word, 0x7f);
+        if (odd != 0)
+            return at + eight_first(odd);
+    }
+    while (at < size && text[at] >= 0x20 && text[at] < 0x7f)
+        at++;
+    return at;
 }
 
 size_t utf8_encode(uint32_t code, char to[UTF8_BYTES_MAX])

@@ -14,6 +14,9 @@ enum { UTF8_BYTES_MAX = 4 };
 /* Length of the character that starts the text, 1 to 4; 0 when none does or it is cut. */
 size_t utf8_length(const char *text, size_t size);
 
+/* How many bytes from the start are printable ASCII, blanks among them. */
+size_t utf8_plain(const char *text, size_t size);
+
 /* Writes a code point, which must be one; answers how many bytes. */
 size_t utf8_encode(uint32_t code, char to[UTF8_BYTES_MAX]);
 

@@ -11,6 +11,7 @@
 #include "cli/add.h"
 #include "cli/clock.h"
 #include "cli/command_list.h"
+#include "cli/error.h"
 #include "cli/fields.h"
 #include "cli/figure.h"
 #include "cli/progress.h"
@@ -37,8 +38,9 @@ struct batch {
     struct progress progress;
 };
 
-static void refused(struct batch *batch, struct bytes answer, uint64_t line)
+static void refused(struct batch *batch, struct bytes answer, int status, uint64_t line)
 {
+    char about[40];
     char detail[400] = "?";
     char code[40] = "";
     if (batch->refused++ >= TOLD_MAX)
@@ -46,7 +48,9 @@ static void refused(struct batch *batch, struct bytes answer, uint64_t line)
     (void)fields_text(answer, "detail", detail, sizeof detail);
     (void)fields_text(answer, "code", code, sizeof code);
     progress_end(&batch->progress);
-    (void)fprintf(stderr, "tocsin add: line %" PRIu64 ": %s (%s)\n", line, detail, code);
+    (void)snprintf(about, sizeof about, "line %" PRIu64, line);
+    error_tell(&(struct cli_error){
+        .command = "add", .about = about, .status = status, .code = code, .detail = detail});
 }
 
 static void judge(struct batch *batch)
@@ -59,7 +63,7 @@ static void judge(struct batch *batch)
         int64_t status;
         /* A problem's status is a number, a task's is a word. */
         if (fields_int64(answer, "status", &status))
-            refused(batch, answer, batch->numbers[i]);
+            refused(batch, answer, (int)status, batch->numbers[i]);
         else
             batch->added++;
         size_t taken = end != NULL ? size + 1 : size;
@@ -132,18 +136,21 @@ static int read_lines(struct batch *batch, FILE *in)
     return code == EXIT_DONE ? send_piece(batch) : code;
 }
 
+__attribute__((format(printf, 1, 0))) static void note(const char *format, uint64_t count)
+{
+    char text[120];
+    (void)snprintf(text, sizeof text, format, figure_count(count).text);
+    error_note("add", text);
+}
+
 static int summarize(const struct batch *batch, int code)
 {
     double seconds = (double)(clock_now_us() - batch->progress.started_us) / 1e6;
     if (batch->refused > TOLD_MAX)
-        (void)fprintf(stderr, "tocsin add: and %s more like that\n",
-                      figure_count(batch->refused - TOLD_MAX).text);
+        note("and %s more like that", batch->refused - TOLD_MAX);
     if (code != EXIT_DONE)
-        (void)fprintf(
-            stderr,
-            "tocsin add: before that, %s were added; give an --idempotency-key to be able "
-            "to ask again\n",
-            figure_count(batch->added).text);
+        note("before that, %s were added; give an --idempotency-key to be able to ask again",
+             batch->added);
     else if (!batch->client->json)
         (void)printf("%s added, %s refused, in %.2f s\n", figure_count(batch->added).text,
                      figure_count(batch->refused).text, seconds);

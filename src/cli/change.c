@@ -94,9 +94,6 @@ static int change_all(const struct command *command, int argc, char **argv, cons
     worst = client_init(&client, command, &change.client);
     for (int i = 0; i < words.count && (worst == EXIT_DONE || worst == EXIT_REFUSED); i++) {
         code = change_one(&client, &change, method, after, words.at[i]);
-        if (code == EXIT_REFUSED && words.count > 1)
-            (void)fprintf(stderr, "tocsin %s: that was about '%.255s'\n", command->name,
-                          words.at[i]);
         worst = code > worst ? code : worst;
     }
     client_release(&client);
@@ -123,63 +120,37 @@ static int fire_run(int argc, char **argv)
     return change_all(&fire_command, argc, argv, "POST", "/fire");
 }
 
+/* What the four have in common; of each only its words differ. */
+#define CHANGE_OF_TASKS(verb, rows_taken)                                                          \
+    .name = #verb, .usage = "ID... [OPTION...]", .rows = rows, .row_count = (rows_taken),          \
+    .word_name = "the id of a task", .words_min = 1, .words_max = COMMAND_WORDS_ANY,               \
+    .client = true, .run = verb##_run
+
 const struct command cancel_command = {
-    .name = "cancel",
+    CHANGE_OF_TASKS(cancel, PLAIN_ROWS),
     .text = "cancel tasks",
-    .usage = "ID... [OPTION...]",
     .about = "Cancels tasks. One that is running is told to stop: its worker's next extend is\n"
              "refused, and it is not retried. Of a schedule the current run may finish.\n",
     .after = "example: tocsin cancel notify-001 notify-002\n",
-    .rows = rows,
-    .row_count = PLAIN_ROWS,
-    .word_name = "the id of a task",
-    .words_min = 1,
-    .words_max = COMMAND_WORDS_ANY,
-    .client = true,
-    .run = cancel_run,
 };
 
 const struct command pause_command = {
-    .name = "pause",
+    CHANGE_OF_TASKS(pause, PAUSE_ROWS),
     .text = "take tasks off the wheel until they are resumed",
-    .usage = "ID... [OPTION...]",
     .about = "Pauses tasks. What falls into the pause is skipped and counted.\n",
     .after = "example: tocsin pause nightly --until 2026-11-15T13:00:00Z\n",
-    .rows = rows,
-    .row_count = PAUSE_ROWS,
-    .word_name = "the id of a task",
-    .words_min = 1,
-    .words_max = COMMAND_WORDS_ANY,
-    .client = true,
-    .run = pause_run,
 };
 
 const struct command resume_command = {
-    .name = "resume",
+    CHANGE_OF_TASKS(resume, PLAIN_ROWS),
     .text = "put paused tasks back",
-    .usage = "ID... [OPTION...]",
     .about = "Resumes paused tasks with the next occurrence of the same rhythm.\n",
     .after = "example: tocsin resume nightly\n",
-    .rows = rows,
-    .row_count = PLAIN_ROWS,
-    .word_name = "the id of a task",
-    .words_min = 1,
-    .words_max = COMMAND_WORDS_ANY,
-    .client = true,
-    .run = resume_run,
 };
 
 const struct command fire_command = {
-    .name = "fire",
+    CHANGE_OF_TASKS(fire, PLAIN_ROWS),
     .text = "let tasks come due now",
-    .usage = "ID... [OPTION...]",
     .about = "Fires tasks now. A one-shot is used up by it; a schedule keeps its rhythm.\n",
     .after = "example: tocsin fire nightly\n",
-    .rows = rows,
-    .row_count = PLAIN_ROWS,
-    .word_name = "the id of a task",
-    .words_min = 1,
-    .words_max = COMMAND_WORDS_ANY,
-    .client = true,
-    .run = fire_run,
 };

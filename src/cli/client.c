@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/error.h"
 #include "cli/fields.h"
 #include "schedule/duration.h"
 
@@ -56,7 +57,7 @@ const struct option_row client_rows[] = {
      "a file of certificates", read_ca_file},
     {"--request-timeout", "TIME", "how long to wait for an answer (30s)",
      "a duration such as 30s, at most 1h", read_timeout},
-    {"--json", NULL, "print the server's JSON as it is", "", read_json},
+    {"--json", NULL, "print the server's JSON as it is; errors too, on stderr", "", read_json},
 };
 
 const size_t client_row_count = sizeof client_rows / sizeof client_rows[0];
@@ -139,35 +140,61 @@ void client_release(struct client *client)
 
 /* ---- asking */
 
-void client_problem(const struct call *call, char *ret_text, size_t room)
+struct problem {
+    char code[40];
+    char detail[PROBLEM_BYTES];
+};
+
+static void read_problem(const struct call *call, struct problem *ret_problem)
 {
     struct bytes body = call_body(call);
-    char code[40] = "";
-    char detail[PROBLEM_BYTES] = "";
-    (void)fields_text(body, "code", code, sizeof code);
-    if (!fields_text(body, "detail", detail, sizeof detail) &&
-        !fields_text(body, "title", detail, sizeof detail))
-        (void)snprintf(detail, sizeof detail, "the server refused, without a reason");
-    (void)snprintf(ret_text, room, "%s (%d%s%s)", detail, call_status(call),
-                   code[0] != '\0' ? " " : "", code);
+    *ret_problem = (struct problem){"", "the server refused, without a reason"};
+    (void)fields_text(body, "code", ret_problem->code, sizeof ret_problem->code);
+    if (!fields_text(body, "detail", ret_problem->detail, sizeof ret_problem->detail))
+        (void)fields_text(body, "title", ret_problem->detail, sizeof ret_problem->detail);
+}
+
+void client_problem(const struct call *call, char *ret_text, size_t room)
+{
+    struct problem problem;
+    read_problem(call, &problem);
+    (void)snprintf(ret_text, room, "%s (%d%s%s)", problem.detail, call_status(call),
+                   problem.code[0] != '\0' ? " " : "", problem.code);
+}
+
+static void tell_no_answer(const struct client *client, const struct call *call, enum call_end end)
+{
+    char detail[PROBLEM_BYTES + CLIENT_URL_BYTES_MAX];
+    bool lost = end == CALL_LOST;
+    (void)snprintf(detail, sizeof detail, "%s %s%s: %s", lost ? "no answer from" : "cannot reach",
+                   client->url, lost ? ", it may have been done or not" : "", call_why(call));
+    error_tell(&(struct cli_error){
+        .command = client->command->name,
+        .code = lost ? "OUTCOME_UNKNOWN" : "UNREACHABLE",
+        .detail = detail,
+        .hint = lost ? "look before you ask again"
+                     : "is it running? tocsin serve starts one, --url names another",
+    });
 }
 
 int client_judge(const struct client *client, const struct call *call, enum call_end end)
 {
-    char problem[PROBLEM_BYTES + 80];
-    if (end == CALL_UNREACHED) {
-        (void)command_fail(client->command, "cannot reach %s: %s", client->url, call_why(call));
-        return EXIT_UNREACHED;
-    }
-    if (end == CALL_LOST) {
-        (void)command_fail(client->command, "no answer from %s, it may have been done or not: %s",
-                           client->url, call_why(call));
+    struct problem problem;
+    if (end == CALL_UNREACHED || end == CALL_LOST) {
+        tell_no_answer(client, call, end);
         return EXIT_UNREACHED;
     }
     if (call_status(call) < 300)
         return EXIT_DONE;
-    client_problem(call, problem, sizeof problem);
-    return command_fail(client->command, "%s", problem);
+    read_problem(call, &problem);
+    error_tell(&(struct cli_error){
+        .command = client->command->name,
+        .about = client->about,
+        .status = call_status(call),
+        .code = problem.code,
+        .detail = problem.detail,
+    });
+    return EXIT_REFUSED;
 }
 
 int client_ask(struct client *client, const struct call_request *request)
@@ -204,7 +231,7 @@ static bool encode(const char *text, char *to, size_t room)
     return true;
 }
 
-bool client_path(const struct client *client, const char *before, const char *id, const char *after,
+bool client_path(struct client *client, const char *before, const char *id, const char *after,
                  char ret_path[CLIENT_PATH_BYTES_MAX])
 {
     char coded[CLIENT_PATH_BYTES_MAX - 100];
@@ -214,6 +241,7 @@ bool client_path(const struct client *client, const char *before, const char *id
         (void)command_usage(client->command, "'%.100s' is no id", id);
         return false;
     }
+    client->about = id;
     (void)snprintf(ret_path, CLIENT_PATH_BYTES_MAX, "%s%s%s", before, coded, after);
     return true;
 }

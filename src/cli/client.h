@@ -29,6 +29,7 @@ struct client {
     const struct command *command;
     uint64_t timeout_ms;
     bool json;
+    const char *about; /* the id of the last path, for its errors; NULL: none */
     struct call_target target;
     struct call *call;
     char url[CLIENT_URL_BYTES_MAX];
@@ -51,7 +52,7 @@ void client_problem(const struct call *call, char *ret_text, size_t room);
 void client_print(const struct client *client);
 
 /* "/v1/tasks/" id "/pause", the middle coded for a path. False: too long, and said. */
-bool client_path(const struct client *client, const char *before, const char *id, const char *after,
+bool client_path(struct client *client, const char *before, const char *id, const char *after,
                  char ret_path[CLIENT_PATH_BYTES_MAX]);
 /* Adds "?name=value", or "&name=value". */
 bool client_query(const struct client *client, const char *name, const char *value,

@@ -6,6 +6,7 @@
 
 #include "base/word_distance.h"
 #include "cli/client.h"
+#include "cli/error.h"
 
 enum { LEFT_COLS = 24 };
 
@@ -37,7 +38,7 @@ const struct command *command_nearest(const char *name)
     size_t best = SIZE_MAX;
     for (size_t i = 0; commands[i] != NULL; i++) {
         size_t found = unlikeness(name, commands[i]->name);
-        if (found < best && !commands[i]->hidden) {
+        if (found < best) {
             best = found;
             nearest = commands[i];
         }
@@ -69,12 +70,14 @@ static const struct option_row *find_option(const struct command *command, const
 int command_usage(const struct command *command, const char *format, ...)
 {
     char problem[600];
+    char hint[60];
     va_list arguments;
     va_start(arguments, format);
     (void)vsnprintf(problem, sizeof problem, format, arguments);
     va_end(arguments);
-    (void)fprintf(stderr, "tocsin %s: %s (see tocsin %s --help)\n", command->name, problem,
-                  command->name);
+    (void)snprintf(hint, sizeof hint, "see tocsin %s --help", command->name);
+    error_tell(&(struct cli_error){
+        .command = command->name, .code = "USAGE", .detail = problem, .hint = hint});
     return EXIT_USAGE;
 }
 
@@ -85,7 +88,7 @@ int command_fail(const struct command *command, const char *format, ...)
     va_start(arguments, format);
     (void)vsnprintf(problem, sizeof problem, format, arguments);
     va_end(arguments);
-    (void)fprintf(stderr, "tocsin %s: %s\n", command->name, problem);
+    error_tell(&(struct cli_error){.command = command->name, .code = "FAILED", .detail = problem});
     return EXIT_REFUSED;
 }
 
@@ -105,7 +108,8 @@ static int unknown_option(const struct command *command, const char *word)
     }
     if (nearest == NULL)
         return command_usage(command, "unknown option '%.100s'", word);
-    return command_usage(command, "unknown option '%.100s'; did you mean %s?", word, nearest->name);
+    return command_usage(command, "unknown option '%.100s' (did you mean %s?)", word,
+                         nearest->name);
 }
 
 /* ---- reading */
@@ -201,5 +205,7 @@ void command_help(const struct command *command, FILE *out)
     if (command->after != NULL)
         (void)fprintf(out, "\n%s", command->after);
     if (command->client)
-        (void)fputs("exit codes: 0 done, 1 refused, 2 usage, 3 cannot reach the server\n", out);
+        (void)fputs("exit codes: 0 done, 1 refused, 2 usage, 3 cannot reach the server\n"
+                    "With --json, an error is a line of JSON on stderr too.\n",
+                    out);
 }

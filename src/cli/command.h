@@ -31,7 +31,6 @@ struct command {
     int words_max;
     bool client; /* asks a server: has the options of client.h too, and fills into with them,
                     which begins with a struct client_options */
-    bool hidden; /* not in the list */
     int (*run)(int argc, char **argv);
 };
 
@@ -55,7 +54,7 @@ void command_help(const struct command *command, FILE *out);
 /* The nth option of the command, its own and then the client's; NULL after the last. */
 const struct option_row *command_option(const struct command *command, size_t n);
 
-/* "tocsin add: PROBLEM (see tocsin add --help)" on stderr; answers EXIT_USAGE. */
+/* "tocsin add: PROBLEM; see tocsin add --help" on stderr (error.h); answers EXIT_USAGE. */
 int command_usage(const struct command *command, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 /* "tocsin add: PROBLEM" on stderr; answers EXIT_REFUSED. */

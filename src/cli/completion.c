@@ -16,8 +16,6 @@ static void print_names(const char *separator)
 {
     const char *before = "";
     for (size_t i = 0; commands[i] != NULL; i++) {
-        if (commands[i]->hidden)
-            continue;
         (void)printf("%s%s", before, commands[i]->name);
         before = separator;
     }
@@ -62,8 +60,7 @@ static void print_bash(void)
                 "    case ${COMP_WORDS[1]} in\n",
                 stdout);
     for (size_t i = 0; commands[i] != NULL; i++) {
-        if (!commands[i]->hidden)
-            print_bash_command(commands[i]);
+        print_bash_command(commands[i]);
     }
     (void)fputs("    *) return ;;\n"
                 "    esac\n"
@@ -120,8 +117,6 @@ static void print_fish(void)
     (void)fputs("# Completion of tocsin for fish; made by tocsin completion fish.\n", stdout);
     for (size_t i = 0; commands[i] != NULL; i++) {
         const struct option_row *option;
-        if (commands[i]->hidden)
-            continue;
         (void)printf("complete -c tocsin -n __fish_use_subcommand -f -a %s -d ", commands[i]->name);
         print_quoted(commands[i]->text);
         (void)putchar('\n');
@@ -136,8 +131,6 @@ static void print_list(void)
 {
     for (size_t i = 0; commands[i] != NULL; i++) {
         const struct option_row *option;
-        if (commands[i]->hidden)
-            continue;
         (void)printf("%s\n", commands[i]->name);
         for (size_t n = 0; (option = command_option(commands[i], n)) != NULL; n++)
             (void)printf("%s %s\n", commands[i]->name, option->name);
@@ -167,15 +160,14 @@ static int completion_run(int argc, char **argv)
 
 const struct command completion_command = {
     .name = "completion",
-    .text = "the completion of our words for a shell",
+    .text = "make a shell complete these words: bash, zsh or fish",
     .usage = "bash | zsh | fish",
     .about = "Prints the script that makes a shell complete the commands and options of tocsin.\n"
              "The installation has them already; list prints all commands and options.\n",
-    .after = "example: . <(tocsin completion bash)\n"
+    .after = "example: tocsin completion bash >~/.local/share/bash-completion/completions/tocsin\n"
              "exit codes: 0 done, 2 usage\n",
     .word_name = "the shell",
     .words_min = 1,
     .words_max = 1,
-    .hidden = true,
     .run = completion_run,
 };

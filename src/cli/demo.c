@@ -81,8 +81,7 @@ static void on_due(void *arg, const struct tocsin_due *due)
 
 static int fail(const char *what, const char *why)
 {
-    (void)fprintf(stderr, "tocsin demo: %s: %s\n", what, why);
-    return EXIT_REFUSED;
+    return command_fail(&demo_command, "%s: %s", what, why);
 }
 
 /* Before the screen is opened: from then on no signal may end us but by the way

@@ -10,6 +10,7 @@
 
 #include "cli/client.h"
 #include "cli/command_list.h"
+#include "cli/error.h"
 #include "cli/fields.h"
 #include "cli/table.h"
 #include "cli/when.h"
@@ -126,7 +127,7 @@ static int follow_on(struct follow *follow, struct client *client)
         if (!was_there && !good && end != CALL_LOST)
             return client_judge(client, client->call, end);
         if (good || !was_there)
-            (void)fprintf(stderr, "tocsin events: the server has ended the stream; trying again\n");
+            error_note("events", "the server has ended the stream; trying again");
         was_there = true;
         (void)usleep(RETRY_MS * 1000);
     }

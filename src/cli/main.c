@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cli/command.h"
+#include "cli/error.h"
 #include "cli/version.h"
 
 static void print_help(FILE *out)
@@ -18,36 +19,44 @@ static void print_help(FILE *out)
                 "\n"
                 "commands:\n",
                 out);
-    for (size_t i = 0; commands[i] != NULL; i++) {
-        if (!commands[i]->hidden)
-            (void)fprintf(out, "  %-10s %s\n", commands[i]->name, commands[i]->text);
-    }
+    for (size_t i = 0; commands[i] != NULL; i++)
+        (void)fprintf(out, "  %-10s %s\n", commands[i]->name, commands[i]->text);
     (void)fputs("\n"
                 "example: tocsin add --delay 5m --payload '{\"to\":\"ada\"}'\n"
-                "exit codes: 0 done, 1 refused or failed, 2 usage, 3 cannot reach the server\n",
+                "exit codes: 0 done, 1 refused or failed, 2 usage, 3 cannot reach the server\n"
+                "With --json, errors are lines of JSON on stderr.\n",
                 out);
+}
+
+static void list_commands(char *text, size_t room)
+{
+    size_t used = (size_t)snprintf(text, room, "the commands are:");
+    for (size_t i = 0; commands[i] != NULL && used < room; i++)
+        used += (size_t)snprintf(text + used, room - used, "%s %s", i == 0 ? "" : ",",
+                                 commands[i]->name);
+    if (used < room)
+        (void)snprintf(text + used, room - used, " (see tocsin --help)");
 }
 
 static int refuse(const char *what, const char *word)
 {
+    char detail[160];
+    char hint[400];
     const struct command *nearest = command_nearest(word);
-    if (nearest != NULL) {
-        (void)fprintf(stderr, "tocsin: %s '%s'; did you mean %s? (see tocsin --help)\n", what, word,
-                      nearest->name);
-        return EXIT_USAGE;
-    }
-    (void)fprintf(stderr, "tocsin: %s '%s'; the commands are:", what, word);
-    for (size_t i = 0; commands[i] != NULL; i++) {
-        if (!commands[i]->hidden)
-            (void)fprintf(stderr, "%s %s", i == 0 ? "" : ",", commands[i]->name);
-    }
-    (void)fputs(" (see tocsin --help)\n", stderr);
+    (void)snprintf(detail, sizeof detail, "%s '%.100s'", what, word);
+    if (nearest != NULL)
+        (void)snprintf(hint, sizeof hint, "did you mean %s? (see tocsin --help)", nearest->name);
+    else
+        list_commands(hint, sizeof hint);
+    error_tell(&(struct cli_error){.code = "USAGE", .detail = detail, .hint = hint});
     return EXIT_USAGE;
 }
 
 static int unexpected(const char *word)
 {
-    (void)fprintf(stderr, "tocsin: unexpected '%s' (see tocsin --help)\n", word);
+    char detail[160];
+    (void)snprintf(detail, sizeof detail, "unexpected '%.100s'", word);
+    error_tell(&(struct cli_error){.code = "USAGE", .detail = detail, .hint = "see tocsin --help"});
     return EXIT_USAGE;
 }
 
@@ -96,11 +105,14 @@ static int dispatch(int argc, char **argv)
 int main(int argc, char **argv)
 {
     setlocale(LC_CTYPE, "");
+    error_choose(argc, argv);
     int code = dispatch(argc > 0 ? argc - 1 : 0, argv + 1);
 
     /* What could not be written was not said: a full disk is no success. */
     if (fflush(stdout) != 0 || ferror(stdout)) {
-        (void)fprintf(stderr, "tocsin: cannot write the output: %s\n", strerror(errno));
+        char detail[160];
+        (void)snprintf(detail, sizeof detail, "cannot write the output: %s", strerror(errno));
+        error_tell(&(struct cli_error){.code = "FAILED", .detail = detail});
         return code == EXIT_DONE ? EXIT_REFUSED : code;
     }
     return code;

@@ -117,10 +117,8 @@ static int print_times(const struct preview *preview, const struct cron *cron,
             break;
         times.at_ms[times.count++] = after_ms = at_ms;
     }
-    if (times.count == 0) {
-        (void)fprintf(stderr, "tocsin preview: %s\n", why.text);
-        return EXIT_REFUSED;
-    }
+    if (times.count == 0)
+        return command_fail(&preview_command, "%s", why.text);
     if (preview->json)
         print_json(&times, zone);
     else

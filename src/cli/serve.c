@@ -12,15 +12,16 @@ struct serve {
     struct config config;
     const char *file;
     bool print;
+    bool refused; /* a flag, and why says it */
     struct config_why why;
 };
 
 static bool set(struct serve *serve, const char *path, const char *value)
 {
-    if (config_set(&serve->config, path, value, CONFIG_FLAG, &serve->why) == TOCSIN_OK)
+    if (serve->refused)
         return true;
-    (void)fprintf(stderr, "tocsin serve: %s\n", serve->why.text);
-    return false;
+    serve->refused = config_set(&serve->config, path, value, CONFIG_FLAG, &serve->why) != TOCSIN_OK;
+    return true;
 }
 
 static bool read_config(const char *value, void *into)
@@ -128,26 +129,23 @@ static int serve_with(struct serve *serve, int argc, char **argv)
     int code;
     if (!command_begin(&serve_command, &words, serve, &code))
         return code;
-    if (read_rest(serve) != TOCSIN_OK) {
-        (void)fprintf(stderr, "tocsin serve: %s\n", serve->why.text);
-        return EXIT_USAGE;
-    }
+    if (serve->refused || read_rest(serve) != TOCSIN_OK)
+        return command_usage(&serve_command, "%s", serve->why.text);
     if (serve->print)
         return print_config(&serve->config);
     enum tocsin_status status = server_run(&serve->config, &why);
     if (status == TOCSIN_OK)
         return EXIT_DONE;
-    (void)fprintf(stderr, "tocsin serve: %s: %s\n", tocsin_status_text(status), why.text);
-    return EXIT_REFUSED;
+    return command_fail(&serve_command, "%s",
+                        why.text[0] != '\0' ? why.text : tocsin_status_text(status));
 }
 
 static int serve_run(int argc, char **argv)
 {
     struct serve *serve = calloc(1, sizeof *serve);
     if (serve == NULL || config_init(&serve->config) != TOCSIN_OK) {
-        (void)fputs("tocsin serve: no memory\n", stderr);
         free(serve);
-        return EXIT_REFUSED;
+        return command_fail(&serve_command, "no memory");
     }
     int code = serve_with(serve, argc, argv);
     config_release(&serve->config);

@@ -7,6 +7,7 @@
 #include "base/json_read.h"
 #include "base/json_write.h"
 #include "cli/command_list.h"
+#include "cli/error.h"
 #include "cli/figure.h"
 #include "cli/progress.h"
 #include "service/task/task.h"
@@ -49,7 +50,10 @@ static void on_damage(void *arg, const char *sentence)
     struct inspect *inspect = arg;
     progress_end(&inspect->progress);
     if (inspect->damages++ < DAMAGES_SAID)
-        (void)fprintf(stderr, "tocsin %s: damaged: %s\n", inspect->command->name, sentence);
+        error_tell(&(struct cli_error){.command = inspect->command->name,
+                                       .about = "damaged",
+                                       .code = "DAMAGED",
+                                       .detail = sentence});
 }
 
 /* What the store said, and what can be done about it. */
@@ -57,9 +61,12 @@ static int judge(struct inspect *inspect, const char *dir, enum tocsin_status st
                  const struct tocsin_why *why)
 {
     progress_end(&inspect->progress);
-    if (inspect->damages > DAMAGES_SAID)
-        (void)fprintf(stderr, "tocsin %s: and %s more\n", inspect->command->name,
-                      figure_count(inspect->damages - DAMAGES_SAID).text);
+    if (inspect->damages > DAMAGES_SAID) {
+        char text[60];
+        (void)snprintf(text, sizeof text, "and %s more",
+                       figure_count(inspect->damages - DAMAGES_SAID).text);
+        error_note(inspect->command->name, text);
+    }
     switch (status) {
     case TOCSIN_OK:
         return EXIT_DONE;
@@ -73,7 +80,8 @@ static int judge(struct inspect *inspect, const char *dir, enum tocsin_status st
                             "tocsin dump, and go back to the last good backup",
                             dir);
     default:
-        return command_fail(inspect->command, "%s: %s", tocsin_status_text(status), why->text);
+        return command_fail(inspect->command, "%s",
+                            why->text[0] != '\0' ? why->text : tocsin_status_text(status));
     }
 }
 
@@ -109,7 +117,9 @@ static void print_report(const struct inspect *inspect, const struct store_repor
                  figure_bytes(report->file_bytes + report->log_bytes).text,
                  report->damages == 0 ? "nothing" : figure_count(report->damages).text);
     if (report->tail_bytes > 0)
-        (void)printf("a torn tail of %s bytes, never acknowledged: the next start cuts it\n",
+        (void)printf(report->damages == 0
+                         ? "a torn tail of %s bytes, never acknowledged: the next start cuts it\n"
+                         : "the last %s bytes of the log cannot be read\n",
                      figure_count(report->tail_bytes).text);
 }
 
@@ -129,6 +139,8 @@ static int verify_run(int argc, char **argv)
             .damage = on_damage, .progress = on_progress, .arg = &inspect, .pages_too = true},
         &report, &why);
     code = judge(&inspect, words.at[0], status, &why);
+    if (status == TOCSIN_DAMAGED && report.damages == 0)
+        report.damages = 1; /* it cannot even be opened */
     if (status == TOCSIN_OK || status == TOCSIN_DAMAGED)
         print_report(&inspect, &report);
     return code;

@@ -20,6 +20,7 @@
 
 #include "cli/clock.h"
 #include "cli/command_list.h"
+#include "cli/error.h"
 #include "cli/fields.h"
 #include "schedule/backoff.h"
 #include "schedule/duration.h"
@@ -88,12 +89,12 @@ static const struct option_row rows[] = {
 
 void work_say(const char *format, ...)
 {
+    char text[1200];
     va_list arguments;
-    (void)fputs("tocsin work: ", stderr);
     va_start(arguments, format);
-    (void)vfprintf(stderr, format, arguments);
+    (void)vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
-    (void)fputc('\n', stderr);
+    error_note("work", text);
 }
 
 void work_note_answer(struct work *work, const struct call *call, enum call_end end)

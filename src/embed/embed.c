@@ -128,11 +128,10 @@ enum tocsin_status tocsin_engine_open(const struct tocsin_engine_options *option
         status = open_store(engine, options, &state, ret_why);
     if (status == TOCSIN_OK)
         status = open_engine(engine, options, &state, ret_why);
-    if (status == TOCSIN_OK) {
-        tasks_recover(engine->tasks);
-        if (pthread_create(&engine->thread, NULL, engine_main, engine) != 0)
-            status = TOCSIN_NO_MEMORY;
-    }
+    if (status == TOCSIN_OK)
+        status = tasks_recover(engine->tasks);
+    if (status == TOCSIN_OK && pthread_create(&engine->thread, NULL, engine_main, engine) != 0)
+        status = TOCSIN_NO_MEMORY;
     if (status != TOCSIN_OK) {
         release(engine);
         return status;

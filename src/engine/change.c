@@ -233,21 +233,23 @@ enum tocsin_status change_get_ref(struct change *change, struct engine_ref ref,
     return status;
 }
 
-static struct staged *stage(struct engine *engine)
+/* Takes over the version, also when it cannot. */
+static enum tocsin_status stage(struct engine *engine, const struct staged *wish)
 {
     if (engine->staged_count == engine->staged_room) {
-        if (engine->staged_room >= STAGED_MAX)
-            return NULL;
+        bool full = engine->staged_room >= STAGED_MAX;
         size_t room = engine->staged_room == 0 ? 16 : engine->staged_room * 2;
-        struct staged *staged = realloc(engine->staged, room * sizeof *staged);
-        if (staged == NULL)
-            return NULL;
+        struct staged *staged =
+            full ? NULL : realloc(engine->staged, room * sizeof *engine->staged);
+        if (staged == NULL) {
+            version_drop(engine, wish->version);
+            return full ? TOCSIN_FULL : TOCSIN_NO_MEMORY;
+        }
         engine->staged = staged;
         engine->staged_room = room;
     }
-    struct staged *staged = &engine->staged[engine->staged_count++];
-    *staged = (struct staged){0};
-    return staged;
+    engine->staged[engine->staged_count++] = *wish;
+    return TOCSIN_OK;
 }
 
 /* The one of a new record that this one comes after. */
@@ -275,19 +277,19 @@ enum tocsin_status change_put(struct change *change, const struct change_put *pu
         engine->index.count + engine->staged_count >= engine->limits.records)
         return TOCSIN_FULL;
     uint16_t tag;
-    if (!tags_keep(&engine->tags, engine->hash_key, put->tag, &tag))
-        return TOCSIN_FULL;
-    struct version *version = version_create(put, tag, engine->rev + 1);
+    status = tags_keep(&engine->tags, engine->hash_key, put->tag, &tag);
+    if (status != TOCSIN_OK)
+        return status;
+    struct version *version = version_create(&engine->versions, put, tag, engine->rev + 1);
     if (version == NULL) {
         tags_drop(&engine->tags, engine->hash_key, tag);
         return TOCSIN_NO_MEMORY;
     }
-    struct staged *staged = stage(engine);
-    if (staged == NULL) {
-        version_drop(engine, version);
-        return TOCSIN_FULL;
-    }
-    *staged = (struct staged){at, put->kind, fingerprint, version, false, false};
+    version->own = 1;
+    status = stage(engine, &(struct staged){at, put->kind, fingerprint, version, false, false});
+    if (status != TOCSIN_OK)
+        return status;
+    const struct staged *staged = &engine->staged[engine->staged_count - 1];
     struct staged *before = at == ENTRY_NONE ? staged_before(engine, staged) : NULL;
     if (before != NULL)
         before->over = true;
@@ -316,14 +318,7 @@ enum tocsin_status change_drop(struct change *change, unsigned kind, struct byte
         status = tip(engine, at, &version);
     if (status != TOCSIN_OK)
         return status;
-    struct version *kept = version_keep(version);
-    struct staged *staged = stage(engine);
-    if (staged == NULL) {
-        version_drop(engine, kept);
-        return TOCSIN_FULL;
-    }
-    *staged = (struct staged){at, kind, 0, kept, true, false};
-    return TOCSIN_OK;
+    return stage(engine, &(struct staged){at, kind, 0, version_keep(version), true, false});
 }
 
 void change_event(struct change *change, unsigned kind, struct bytes key, const char *type,
@@ -331,9 +326,16 @@ void change_event(struct change *change, unsigned kind, struct bytes key, const 
 {
     struct engine *engine = change->engine;
     assert(engine->running == change);
-    if (!event_rows_add(&engine->staged_events, kind, key, bytes_of(type), doc,
-                        engine_wall_ms(engine)))
-        engine->event_lost = true;
+    enum tocsin_status status = event_rows_add(&engine->staged_events, kind, key, bytes_of(type),
+                                               doc, engine_wall_ms(engine));
+    if (status != TOCSIN_OK)
+        change_event_lost(change, status);
+}
+
+void change_event_lost(struct change *change, enum tocsin_status status)
+{
+    assert(change->engine->running == change);
+    change->engine->events_status = status;
 }
 
 /* ---- running them */
@@ -401,13 +403,13 @@ void change_run(struct engine *engine, struct change *change)
     engine->wait_for = ENTRY_NONE;
     change->thens = NULL;
     change->thens_end = &change->thens;
-    engine->event_lost = false;
+    engine->events_status = TOCSIN_OK;
     uint64_t rev = engine->rev;
     enum tocsin_status status = change->fn(change->arg, change);
     engine->running = NULL;
     assert(engine->wait_for == ENTRY_NONE || status == TOCSIN_BUSY);
-    if (status == TOCSIN_OK && engine->event_lost)
-        status = TOCSIN_TOO_LARGE; /* a change is not written without its events */
+    if (status == TOCSIN_OK)
+        status = engine->events_status; /* a change is not written without its events */
     change->status = status;
     if (status == TOCSIN_OK && (engine->staged_count > 0 || engine->staged_events.count > 0)) {
         if (commit_apply(engine)) {

@@ -39,20 +39,20 @@ static bool room_for(void **array, size_t *room, size_t count, size_t size)
     return true;
 }
 
-bool event_rows_add(struct event_rows *rows, uint32_t kind, struct bytes key, struct bytes type,
-                    struct bytes doc, int64_t at_ms)
+enum tocsin_status event_rows_add(struct event_rows *rows, uint32_t kind, struct bytes key,
+                                  struct bytes type, struct bytes doc, int64_t at_ms)
 {
     if (!room_for((void **)&rows->rows, &rows->room, rows->count + 1, sizeof *rows->rows))
-        return false;
+        return TOCSIN_NO_MEMORY;
     size_t at = rows->bytes.size;
     buffer_append(&rows->bytes, key.at, key.size);
     buffer_append(&rows->bytes, type.at, type.size);
     buffer_append(&rows->bytes, doc.at, doc.size);
     if (buffer_status(&rows->bytes) != TOCSIN_OK)
-        return false;
+        return buffer_status(&rows->bytes) == TOCSIN_FULL ? TOCSIN_TOO_LARGE : TOCSIN_NO_MEMORY;
     rows->rows[rows->count++] = (struct event_row){
         at, kind, (uint32_t)key.size, (uint32_t)type.size, (uint32_t)doc.size, at_ms};
-    return true;
+    return TOCSIN_OK;
 }
 
 void event_rows_clear(struct event_rows *rows)
@@ -94,8 +94,8 @@ static bool take_events(struct engine *engine, struct event_rows *rows)
     for (size_t i = 0; i < staged->count; i++) {
         struct store_event event;
         event_of(engine, staged, i, 0, &event);
-        if (!event_rows_add(rows, staged->rows[i].kind, event.key, event.type, event.doc,
-                            event.at_ms)) {
+        if (event_rows_add(rows, staged->rows[i].kind, event.key, event.type, event.doc,
+                           event.at_ms) != TOCSIN_OK) {
             event_rows_cut(rows, count, bytes);
             return false;
         }
@@ -330,7 +330,7 @@ static void settle_put(struct engine *engine, struct live *live)
     entry->basis = version->basis & 1u;
     entry->mark = version->mark & 63u;
     entry->held = 0;
-    due_arm(engine, live->entry);
+    due_arm_about(engine, live->entry);
     engine->stats.puts++;
 }
 
@@ -450,6 +450,7 @@ void engine_committed(struct engine *engine, enum tocsin_status status, const ch
 {
     assert(engine->commit_under_way);
     engine->commit_under_way = false;
+    due_look(engine);
     if (engine->on_commit != NULL)
         engine->on_commit(engine->on_commit_arg, status,
                           clock_elapsed(&engine->clock).ns - engine->commit_began_ns);

@@ -82,12 +82,17 @@ void due_show_skew(struct engine *engine, int64_t skew)
         engine->shown_skew_ms = floor_ms(skew + MS / 2);
 }
 
-int64_t due_on_line(const struct engine *engine, int64_t due_ms, enum store_basis basis)
+static int64_t on_line(int64_t due_ms, enum store_basis basis, int64_t skew)
 {
     int64_t line = due_ms;
-    if (basis == STORE_WALL && __builtin_sub_overflow(due_ms, floor_ms(skew_ns(engine)), &line))
+    if (basis == STORE_WALL && __builtin_sub_overflow(due_ms, floor_ms(skew), &line))
         line = STORE_NEVER - 1;
     return due_ms < 0 || line < 0 ? 0 : line; /* what has long passed is due at once */
+}
+
+int64_t due_on_line(const struct engine *engine, int64_t due_ms, enum store_basis basis)
+{
+    return on_line(due_ms, basis, basis == STORE_WALL ? skew_ns(engine) : 0);
 }
 
 /* Both rounded so that the line never goes on too far after a restart. */
@@ -128,22 +133,51 @@ static void due_again(struct engine *engine, uint32_t at, int64_t line_ms)
     arm_at(engine, at, line_ms);
 }
 
-void due_arm(struct engine *engine, uint32_t at)
+static void arm_with(struct engine *engine, uint32_t at, int64_t now_ms, int64_t line_ms)
 {
-    due_arm_as_of(engine, at, engine_now_ms(engine));
+    int64_t ahead = line_ms - (int64_t)engine->limits.ahead_ms;
+    bool early = ahead > now_ms;
+    engine->index.entries[at].early = early;
+    arm_at(engine, at, early ? ahead : line_ms);
 }
 
+void due_arm(struct engine *engine, uint32_t at)
+{
+    const struct entry *entry = &engine->index.entries[at];
+    if (entry->due_ms == STORE_NEVER)
+        due_disarm(engine, at);
+    else
+        arm_with(engine, at, engine_now_ms(engine),
+                 due_on_line(engine, entry->due_ms, (enum store_basis)entry->basis));
+}
+
+/* Reading both clocks for each would be a tenth of a start. */
 void due_arm_as_of(struct engine *engine, uint32_t at, int64_t now_ms)
 {
-    struct entry *entry = &engine->index.entries[at];
-    if (entry->due_ms == STORE_NEVER) {
+    const struct entry *entry = &engine->index.entries[at];
+    if (entry->due_ms != STORE_NEVER)
+        arm_with(engine, at, now_ms,
+                 on_line(entry->due_ms, (enum store_basis)entry->basis, engine->armed_skew_ns));
+}
+
+void due_look(struct engine *engine)
+{
+    engine->about_ms = engine_now_ms(engine);
+    engine->about_skew_ns = skew_ns(engine);
+}
+
+int64_t due_line_about(const struct engine *engine, const struct entry *entry)
+{
+    return on_line(entry->due_ms, (enum store_basis)entry->basis, engine->about_skew_ns);
+}
+
+void due_arm_about(struct engine *engine, uint32_t at)
+{
+    const struct entry *entry = &engine->index.entries[at];
+    if (entry->due_ms == STORE_NEVER)
         due_disarm(engine, at);
-        return;
-    }
-    int64_t line = due_on_line(engine, entry->due_ms, (enum store_basis)entry->basis);
-    int64_t ahead = line - (int64_t)engine->limits.ahead_ms;
-    entry->early = ahead > now_ms;
-    arm_at(engine, at, entry->early ? ahead : line);
+    else
+        arm_with(engine, at, engine->about_ms, due_line_about(engine, entry));
 }
 
 void due_disarm(struct engine *engine, uint32_t at)
@@ -202,6 +236,15 @@ void due_failed(struct engine *engine, const struct change *change, enum tocsin_
         due_arm(engine, at);
     else if (status != TOCSIN_DAMAGED)
         due_again(engine, at, engine_now_ms(engine) + DUE_RETRY_MS);
+}
+
+void engine_due_again(struct engine *engine, struct engine_ref ref)
+{
+    uint32_t at = engine_entry_of(engine, ref);
+    if (at == ENTRY_NONE || !engine->index.entries[at].fired)
+        return;
+    struct change due = {.due = ref, .due_rev = engine->index.entries[at].rev};
+    due_failed(engine, &due, TOCSIN_NO_MEMORY);
 }
 
 static void fire(struct engine *engine, uint32_t at)

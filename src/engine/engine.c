@@ -110,6 +110,7 @@ void engine_destroy(struct engine *engine)
     free(engine->dead_revs);
     free(engine->events);
     free(engine->wishes);
+    version_pool_release(&engine->versions);
     if (engine->wheel != NULL)
         tocsin_wheel_destroy(engine->wheel);
     if (engine->index.entries != NULL)
@@ -128,11 +129,32 @@ unsigned engine_add_kind(struct engine *engine, const struct engine_kind *kind)
 
 /* ---- finding */
 
-uint64_t engine_fingerprint(const struct engine *engine, unsigned kind, struct bytes key)
+uint64_t engine_fingerprint(struct engine *engine, unsigned kind, struct bytes key)
 {
+    if (engine->hashed_size == key.size && engine->hashed_kind == kind && key.size > 0 &&
+        memcmp(engine->hashed_key, key.at, key.size) == 0)
+        return engine->hashed;
     struct siphash_key hash_key = engine->hash_key;
     hash_key.low += kind; /* each kind is hashed by a key of its own */
-    return siphash(hash_key, key.at, key.size);
+    uint64_t fingerprint = siphash_quick(hash_key, key.at, key.size);
+    if (key.size > 0 && key.size <= sizeof engine->hashed_key) {
+        engine->hashed = fingerprint;
+        engine->hashed_kind = kind;
+        engine->hashed_size = key.size;
+        memcpy(engine->hashed_key, key.at, key.size);
+    }
+    return fingerprint;
+}
+
+void engine_expect(struct engine *engine, unsigned kind, struct bytes key)
+{
+    uint64_t fingerprint = engine_fingerprint(engine, kind, key);
+    index_expect(&engine->index, fingerprint);
+    /* The chain of the one a few before is here by now; its entry comes next. */
+    uint64_t *before = &engine->expected[engine->expected_at++ % EXPECTED_AHEAD];
+    if (*before != 0)
+        index_expect_entry(&engine->index, *before);
+    *before = fingerprint;
 }
 
 uint32_t engine_find(struct engine *engine, unsigned kind, struct bytes key, uint64_t fingerprint,
@@ -156,6 +178,18 @@ uint32_t engine_find(struct engine *engine, unsigned kind, struct bytes key, uin
     }
     *ret_sure = maybe == ENTRY_NONE;
     return maybe;
+}
+
+uint64_t engine_count(const struct engine *engine)
+{
+    return engine->index.count;
+}
+
+bool engine_has(struct engine *engine, unsigned kind, struct bytes key)
+{
+    bool sure;
+    uint32_t at = engine_find(engine, kind, key, engine_fingerprint(engine, kind, key), &sure);
+    return at != ENTRY_NONE && engine->index.entries[at].rev != 0;
 }
 
 uint32_t engine_entry_of(const struct engine *engine, struct engine_ref ref)
@@ -193,6 +227,7 @@ void engine_fill_record(const struct engine *engine, uint32_t at, const struct v
         .due_ms = version->due_ms,
         .basis = (enum store_basis)version->basis,
         .mark = version->mark,
+        .own = version->own,
         .doc = version_doc(version),
     };
 }
@@ -230,14 +265,24 @@ void engine_attach(struct engine *engine, struct engine_ref ref, uint32_t value)
 
 /* ---- loading */
 
+enum { LINK_ENTRIES = 256 }; /* at a time: they are in the cache still */
+
 struct loading {
     struct engine *engine;
     const struct engine_kind *kind; /* of the record before: mostly the same again */
     unsigned kind_number;
     int64_t now_ms;
+    uint32_t linked; /* entries before this one can be found */
     enum tocsin_status status;
     struct tocsin_why *why;
 };
+
+static void link_loaded(struct loading *loading)
+{
+    struct index *index = &loading->engine->index;
+    index_link(index, loading->linked, index->end);
+    loading->linked = index->end;
+}
 
 static bool find_kind(struct loading *loading, struct bytes name)
 {
@@ -267,12 +312,13 @@ static bool load_one(void *arg, const struct store_record *record)
     uint16_t tag;
     uint64_t fingerprint = engine_fingerprint(engine, loading->kind_number, record->key);
     uint32_t at = ENTRY_NONE;
-    if (tags_keep(&engine->tags, engine->hash_key, record->tag, &tag))
-        at = index_add(&engine->index, fingerprint);
+    if (tags_keep(&engine->tags, engine->hash_key, record->tag, &tag) == TOCSIN_OK)
+        at = index_append(&engine->index, fingerprint);
     if (at == ENTRY_NONE) {
         loading->status = TOCSIN_FULL;
         (void)snprintf(loading->why->text, sizeof loading->why->text,
-                       "the store holds more than the limit of %u records, or %d tags",
+                       "the store holds more than the limit of %u records, or %d tags, or than "
+                       "there is memory for",
                        engine->limits.records, ENGINE_TAGS_MAX);
         return false;
     }
@@ -290,8 +336,11 @@ static bool load_one(void *arg, const struct store_record *record)
     if (loading->kind->on_load != NULL) {
         struct engine_head head;
         engine_fill_head(engine, at, &head);
+        head.home = record->home;
         loading->kind->on_load(loading->kind->service, &head);
     }
+    if (at - loading->linked >= LINK_ENTRIES)
+        link_loaded(loading);
     return true;
 }
 
@@ -333,8 +382,14 @@ enum tocsin_status engine_load(struct engine *engine, struct store *store,
         (void)snprintf(ret_why->text, sizeof ret_why->text, "no memory for the index");
         return TOCSIN_NO_MEMORY;
     }
-    struct loading loading = {.engine = engine, .now_ms = engine_now_ms(engine), .why = ret_why};
+    struct loading loading = {
+        .engine = engine,
+        .now_ms = engine_now_ms(engine),
+        .linked = engine->index.end,
+        .why = ret_why,
+    };
     status = store->ops->load(store, load_one, &loading, ret_why);
+    link_loaded(&loading);
     return loading.status != TOCSIN_OK ? loading.status : status;
 }
 
@@ -354,6 +409,7 @@ void engine_turn(struct engine *engine, struct elapsed_time *ret_wake)
     *ret_wake = (struct elapsed_time){INT64_MAX};
     if (engine->dead)
         return; /* no store, no claim: nothing comes due either */
+    due_look(engine);
     due_advance(engine);
     if (engine->on_turn != NULL)
         engine->on_turn(engine->on_turn_arg);

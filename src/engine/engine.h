@@ -60,6 +60,7 @@ struct engine_record {
     int64_t due_ms; /* by its basis; STORE_NEVER: none */
     enum store_basis basis;
     uint8_t mark;
+    bool own; /* the doc is as this process has put it, and has never been on a disk since */
     struct bytes doc;
 };
 
@@ -69,6 +70,7 @@ struct engine_head {
     unsigned kind;
     uint64_t rev;
     struct bytes tag;
+    struct bytes home; /* given to on_load only: it is not kept */
     int64_t due_ms;
     enum store_basis basis;
     uint8_t mark;
@@ -82,7 +84,8 @@ struct engine_kind {
     bool (*on_due_head)(void *service, const struct engine_head *head);
     enum tocsin_status (*on_due)(void *service, struct change *change,
                                  const struct engine_record *record);
-    /* Called for each record while loading, before anything comes due. May be NULL. */
+    /* Called for each record while loading, before anything comes due, and before the record can
+     * be found by its key. May be NULL. */
     void (*on_load)(void *service, const struct engine_head *head);
     void *service;
 };
@@ -178,6 +181,8 @@ enum tocsin_status change_drop(struct change *change, unsigned kind, struct byte
 /* Committed with the group. */
 void change_event(struct change *change, unsigned kind, struct bytes key, const char *type,
                   struct bytes doc);
+/* One could not be made: the change is not written without it, and ends with this status. */
+void change_event_lost(struct change *change, enum tocsin_status status);
 /* Called once with how the change ended, after its `done`; with BUSY when this run of the
  * function did not count. Any number of them, in order. NO_MEMORY: it is not called. */
 enum tocsin_status change_then(struct change *change, change_done_fn then, void *arg);
@@ -193,6 +198,9 @@ void engine_get(struct engine *engine, unsigned kind, struct bytes key, engine_g
 void engine_get_ref(struct engine *engine, struct engine_ref ref, engine_get_fn fn, void *arg);
 /* Reads its doc in soon, if there is room, because it will be asked for. */
 void engine_warm(struct engine *engine, struct engine_ref ref);
+/* This key will be asked for in a moment, after a few others: where it would be is brought into
+ * the cache meanwhile. No more than a hint. */
+void engine_expect(struct engine *engine, unsigned kind, struct bytes key);
 
 /* Living records of a kind in rev order after a rev, at most `scan` versions looked at. fn is
  * called with each (false: enough), then with NULL: next is where to go on, 0 at the end. */
@@ -205,6 +213,10 @@ void engine_list(struct engine *engine, unsigned kind, uint64_t after_rev, size_
 bool engine_head(const struct engine *engine, struct engine_ref ref, struct engine_head *ret_head);
 /* A version of it is on its way to the store: what is committed may be the past. */
 bool engine_changing(const struct engine *engine, struct engine_ref ref);
+
+/* It has come due, and there is no memory to deal with it: it comes due once more in a second,
+ * unless it is another version by then. */
+void engine_due_again(struct engine *engine, struct engine_ref ref);
 
 /* A number the service hangs on a record; 0 at first. It stays when the record changes. */
 uint32_t engine_attached(const struct engine *engine, struct engine_ref ref);
@@ -220,6 +232,12 @@ void engine_on_turn(struct engine *engine, void (*fn)(void *arg), void *arg);
 /* After every commit, how it ended and how long it took. */
 void engine_on_commit(struct engine *engine,
                       void (*fn)(void *arg, enum tocsin_status status, int64_t took_ns), void *arg);
+
+/* Records, with those that are not committed yet. */
+uint64_t engine_count(const struct engine *engine);
+
+/* Whether a record with this key is committed, as far as 64 bits of it can tell. */
+bool engine_has(struct engine *engine, unsigned kind, struct bytes key);
 
 /* Committed records of a kind with this mark. */
 uint64_t engine_mark_count(const struct engine *engine, unsigned kind, uint8_t mark);

@@ -97,19 +97,26 @@ static void grow_table(struct index *index)
     index->moved = 0;
 }
 
+/* An entry that was never used. */
+static uint32_t take_new(struct index *index)
+{
+    if (index->end > index->max ||
+        !region_grow(&index->region, ((size_t)index->end + 1) * sizeof(struct entry)))
+        return ENTRY_NONE;
+    return index->end++;
+}
+
 uint32_t index_add(struct index *index, uint64_t fingerprint)
 {
     grow_table(index);
     move_some(index);
     uint32_t at = index->free;
-    if (at != ENTRY_NONE) {
+    if (at != ENTRY_NONE)
         index->free = index->entries[at].next;
-    } else {
-        if (index->end > index->max ||
-            !region_grow(&index->region, ((size_t)index->end + 1) * sizeof(struct entry)))
-            return ENTRY_NONE;
-        at = index->end++;
-    }
+    else
+        at = take_new(index);
+    if (at == ENTRY_NONE)
+        return at;
     uint32_t *head = chain_of(index, fingerprint);
     struct entry *entry = &index->entries[at];
     *entry = (struct entry){
@@ -117,6 +124,30 @@ uint32_t index_add(struct index *index, uint64_t fingerprint)
     *head = at;
     index->count++;
     return at;
+}
+
+uint32_t index_append(struct index *index, uint64_t fingerprint)
+{
+    uint32_t at = take_new(index);
+    if (at == ENTRY_NONE)
+        return at;
+    index->entries[at] = (struct entry){.fingerprint = fingerprint, .born = 1, .used = 1};
+    index->count++;
+    return at;
+}
+
+/* Each chain is a cache miss, and no chain waits for another: so they are fetched together. */
+void index_link(struct index *index, uint32_t from, uint32_t to)
+{
+    assert(index->old.buckets == NULL);
+    for (uint32_t at = from; at < to; at++)
+        __builtin_prefetch(chain(&index->table, index->entries[at].fingerprint), 1);
+    for (uint32_t at = from; at < to; at++) {
+        struct entry *entry = &index->entries[at];
+        uint32_t *head = chain(&index->table, entry->fingerprint);
+        entry->next = *head;
+        *head = at;
+    }
 }
 
 void index_remove(struct index *index, uint32_t at)
@@ -151,4 +182,14 @@ uint32_t index_first(struct index *index, uint64_t fingerprint)
 uint32_t index_after(const struct index *index, uint32_t at)
 {
     return search(index, index->entries[at].next, index->entries[at].fingerprint);
+}
+
+void index_expect(const struct index *index, uint64_t fingerprint)
+{
+    __builtin_prefetch(chain_of(index, fingerprint));
+}
+
+void index_expect_entry(const struct index *index, uint64_t fingerprint)
+{
+    __builtin_prefetch(&index->entries[*chain_of(index, fingerprint)]);
 }

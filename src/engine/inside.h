@@ -32,14 +32,31 @@ struct version {
     uint16_t home_size; /* HOME_IS_KEY: the same bytes */
     uint16_t tag;
     uint8_t mark;
-    uint8_t basis;
-    char bytes[]; /* key, home, doc */
+    uint8_t basis : 1;
+    uint8_t own : 1; /* made by a change, not read from the store */
+    char bytes[];    /* key, home, doc */
 };
 
 enum { HOME_IS_KEY = UINT16_MAX };
 
-/* Takes over one use of the tag; dropping the last reference gives it back. */
-struct version *version_create(const struct change_put *put, uint16_t tag, uint64_t rev);
+#ifdef __SANITIZE_ADDRESS__
+enum { VERSION_POOL_BYTES_MAX = 0 }; /* what is freed is freed, so that a late use is seen */
+#else
+enum { VERSION_POOL_BYTES_MAX = 2 * 1024 * 1024 };
+#endif
+enum { VERSION_STEP = 64, VERSION_CLASSES = 17 };
+struct version_pool {
+    struct version_block {
+        struct version_block *next;
+    } * free[VERSION_CLASSES]; /* by size */
+    size_t bytes;
+};
+void version_pool_release(struct version_pool *pool);
+
+/* Takes over one use of the tag; dropping the last reference gives it back. The pool is the
+ * loop's own: other threads give NULL. */
+struct version *version_create(struct version_pool *pool, const struct change_put *put,
+                               uint16_t tag, uint64_t rev);
 struct version *version_keep(struct version *version);
 void version_drop(struct engine *engine, struct version *version); /* NULL: nothing */
 struct bytes version_key(const struct version *version);
@@ -119,10 +136,16 @@ bool index_init(struct index *index, uint32_t max, uint64_t expected);
 void index_release(struct index *index);
 /* ENTRY_NONE: FULL or no memory. */
 uint32_t index_add(struct index *index, uint64_t fingerprint);
+/* For many in a row: entries at the end of the array, found only once they are linked. */
+uint32_t index_append(struct index *index, uint64_t fingerprint);
+void index_link(struct index *index, uint32_t from, uint32_t to);
 void index_remove(struct index *index, uint32_t at);
 /* The first entry with this fingerprint, and the next after it. */
 uint32_t index_first(struct index *index, uint64_t fingerprint);
 uint32_t index_after(const struct index *index, uint32_t at);
+/* Brings its chain into the cache; then, with the chain there, its first entry. */
+void index_expect(const struct index *index, uint64_t fingerprint);
+void index_expect_entry(const struct index *index, uint64_t fingerprint);
 
 /* ---- tags (tags.c): short words, each kept once */
 
@@ -145,11 +168,14 @@ struct tags {
 
 bool tags_init(struct tags *tags);
 void tags_release(struct tags *tags);
-/* Its number, counted as used once more. False: FULL. */
-bool tags_keep(struct tags *tags, struct siphash_key key, struct bytes word, uint16_t *ret_tag);
+/* Its number, counted as used once more. FULL, NO_MEMORY. */
+enum tocsin_status tags_keep(struct tags *tags, struct siphash_key key, struct bytes word,
+                             uint16_t *ret_tag);
 void tags_keep_number(struct tags *tags, uint16_t tag);
 void tags_drop(struct tags *tags, struct siphash_key key, uint16_t tag);
 struct bytes tags_word(const struct tags *tags, uint16_t tag);
+
+enum { EXPECTED_AHEAD = 4 };
 
 /* Room on the wheel beside that of the records. */
 enum { VOLATILE_TIMERS_MAX = 4 * 1024 * 1024 };
@@ -258,6 +284,8 @@ struct engine {
 
     /* time: elapsed line = elapsed clock + base; wall = elapsed line + skew */
     int64_t base_ns;
+    int64_t about_ms; /* the elapsed line and the skew as due_look last saw them */
+    int64_t about_skew_ns;
     uint32_t timer_count;  /* volatile ones */
     int64_t armed_skew_ns; /* as wall timers were last armed all */
     int64_t shown_skew_ms; /* wall minus line, as dues are told: moved only when it is off by more
@@ -285,13 +313,21 @@ struct engine {
     struct change *free_changes;
     struct then *free_thens;
 
+    /* the key that was hashed last: a change asks for it, and then puts it */
+    uint64_t hashed;
+    unsigned hashed_kind;
+    size_t hashed_size; /* 0: none */
+    char hashed_key[64];
+    uint64_t expected[EXPECTED_AHEAD]; /* their fingerprints; 0: none */
+    unsigned expected_at;
+
     /* the change that runs now */
     struct change *running;
     struct staged *staged;
     size_t staged_count;
     size_t staged_room;
     struct event_rows staged_events;
-    bool event_lost; /* there was no room for one */
+    enum tocsin_status events_status; /* not OK: there was no room for one */
     enum saw saw;
     uint32_t wait_for; /* the entry whose doc it needs; ENTRY_NONE */
 
@@ -308,6 +344,7 @@ struct engine {
     struct fetch_wish *wishes;
     size_t wish_count;
     size_t wish_room;
+    struct version_pool versions;
     struct live *free_lives; /* linked by newer */
     struct live *oldest;
     struct live *newest;
@@ -330,7 +367,7 @@ struct engine {
 };
 
 /* engine.c */
-uint64_t engine_fingerprint(const struct engine *engine, unsigned kind, struct bytes key);
+uint64_t engine_fingerprint(struct engine *engine, unsigned kind, struct bytes key);
 void engine_fill_head(const struct engine *engine, uint32_t at, struct engine_head *ret_head);
 void engine_fill_record(const struct engine *engine, uint32_t at, const struct version *version,
                         struct engine_record *ret_record);
@@ -372,8 +409,9 @@ void commit_init(struct commit *commit);
 void commit_release(struct commit *commit);
 bool commit_apply(struct engine *engine); /* what is staged, to the open one */
 void commit_hand_over(struct engine *engine);
-bool event_rows_add(struct event_rows *rows, uint32_t kind, struct bytes key, struct bytes type,
-                    struct bytes doc, int64_t at_ms);
+/* TOO_LARGE, NO_MEMORY. */
+enum tocsin_status event_rows_add(struct event_rows *rows, uint32_t kind, struct bytes key,
+                                  struct bytes type, struct bytes doc, int64_t at_ms);
 void event_rows_clear(struct event_rows *rows);
 
 /* list.c */
@@ -382,7 +420,13 @@ void list_settled(struct engine *engine); /* a commit has ended */
 /* due.c */
 int64_t due_on_line(const struct engine *engine, int64_t due_ms, enum store_basis basis);
 void due_arm(struct engine *engine, uint32_t at);
-void due_arm_as_of(struct engine *engine, uint32_t at, int64_t now_ms); /* for many in a row */
+/* For many in a row: as of a moment at which the wall clock was as it is kept in the engine. */
+void due_arm_as_of(struct engine *engine, uint32_t at, int64_t now_ms);
+/* Looks at the clocks; where on the line a record stands, and arms it, as of then: for many in a
+ * row. */
+void due_look(struct engine *engine);
+int64_t due_line_about(const struct engine *engine, const struct entry *entry);
+void due_arm_about(struct engine *engine, uint32_t at);
 void due_disarm(struct engine *engine, uint32_t at);
 void due_advance(struct engine *engine);
 /* The change around on_due has ended, and not with OK. */

@@ -33,7 +33,7 @@ static bool take_row(void *arg, const struct store_record *record)
         .doc = record->doc,
     };
     assert(list->count < list->scan);
-    struct version *version = version_create(&put, 0, record->rev);
+    struct version *version = version_create(NULL, &put, 0, record->rev);
     if (version == NULL) {
         list->status = TOCSIN_NO_MEMORY;
         return false;

@@ -113,8 +113,8 @@ static bool wanted(const struct engine *engine, const struct entry *entry)
 {
     if (entry->rev == 0 || entry->due_ms == STORE_NEVER)
         return false;
-    int64_t line = due_on_line(engine, entry->due_ms, (enum store_basis)entry->basis);
-    return line - engine_now_ms(engine) <= (int64_t)engine->limits.ahead_ms;
+    int64_t left = due_line_about(engine, entry) - engine->about_ms;
+    return left <= (int64_t)engine->limits.ahead_ms;
 }
 
 static void evict(struct engine *engine)
@@ -181,7 +181,7 @@ static void take_version(void *arg, const struct store_record *record)
         .mark = record->mark,
         .doc = record->doc,
     };
-    row->version = version_create(&put, 0, record->rev);
+    row->version = version_create(NULL, &put, 0, record->rev);
 }
 
 static void fetch_run(struct engine_read *read, struct store *store)
@@ -228,9 +228,11 @@ static void take_fetched(struct engine *engine, struct fetched *row)
         engine->stats.fetched++;
     }
     version_drop(engine, row->version);
-    if (live->committed == NULL && entry->rev != 0 && entry->rev != row->wish.rev &&
-        live_fetch(engine, live))
-        return; /* it has changed since: that one is read now */
+    if (live->committed == NULL && entry->rev != 0 && entry->rev != row->wish.rev) {
+        if (live_fetch(engine, live))
+            return; /* it has changed since: that one is read now */
+        row->status = TOCSIN_NO_MEMORY;
+    }
     enum tocsin_status status = TOCSIN_OK;
     if (live->committed == NULL && entry->rev != 0) {
         status = row->status == TOCSIN_NONE ? TOCSIN_DAMAGED : row->status;
@@ -315,9 +317,60 @@ struct get {
     void *arg;
     unsigned kind;
     struct engine_ref ref; /* index 0: by key */
+    bool kept;             /* it had to wait, and owns its key */
     size_t key_size;
     char key[];
 };
+
+static void get_woken(struct engine *engine, struct waiter *waiter, enum tocsin_status status);
+static void get_dropped(struct waiter *waiter);
+
+/* Most are answered from memory: only who must wait is kept. NULL: no memory. */
+static struct get *get_keep(struct get *get, struct bytes key)
+{
+    if (get->kept)
+        return get;
+    struct get *kept = malloc(sizeof *kept + key.size);
+    if (kept == NULL)
+        return NULL;
+    *kept = *get;
+    kept->waiter.wake = get_woken;
+    kept->waiter.drop = get_dropped;
+    kept->kept = true;
+    kept->key_size = key.size;
+    if (key.size > 0)
+        memcpy(kept->key, key.at, key.size);
+    return kept;
+}
+
+/* OK: it waits. */
+static enum tocsin_status get_wait(struct engine *engine, struct get *get, struct bytes key,
+                                   struct live *live)
+{
+    if (engine->doc_waiters >= engine->limits.waiting)
+        return TOCSIN_OVERLOADED;
+    struct get *kept = get_keep(get, key);
+    if (kept != NULL && live_fetch(engine, live)) {
+        live_wait(engine, live, &kept->waiter);
+        return TOCSIN_OK;
+    }
+    if (kept != get)
+        free(kept);
+    return TOCSIN_NO_MEMORY;
+}
+
+static void get_give(struct engine *engine, const struct get *get, struct live *live)
+{
+    struct engine_record record;
+    uint32_t at = live->entry;
+    struct version *version = version_keep(live->committed);
+    engine_fill_record(engine, at, version, &record);
+    get->fn(get->arg, TOCSIN_OK, &record);
+    version_drop(engine, version);
+    /* What fn did may have ended the record, and its live part with it. */
+    if (engine->index.entries[at].live == live)
+        live_rest(engine, live);
+}
 
 /* True when it was answered. */
 static bool get_try(struct engine *engine, struct get *get, struct bytes key,
@@ -328,8 +381,7 @@ static bool get_try(struct engine *engine, struct get *get, struct bytes key,
                       ? engine_entry_of(engine, get->ref)
                       : engine_find(engine, get->kind, key,
                                     engine_fingerprint(engine, get->kind, key), &sure);
-    struct entry *entry = &engine->index.entries[at];
-    if (at == ENTRY_NONE || entry->rev == 0) {
+    if (at == ENTRY_NONE || engine->index.entries[at].rev == 0) {
         get->fn(get->arg, TOCSIN_NONE, NULL);
         return true;
     }
@@ -342,28 +394,15 @@ static bool get_try(struct engine *engine, struct get *get, struct bytes key,
         get->fn(get->arg, TOCSIN_NO_MEMORY, NULL);
         return true;
     }
-    if (live->committed == NULL && engine->doc_waiters >= engine->limits.waiting) {
-        live_rest(engine, live);
-        get->fn(get->arg, TOCSIN_OVERLOADED, NULL);
+    if (live->committed != NULL) {
+        get_give(engine, get, live);
         return true;
     }
-    if (live->committed == NULL && live_fetch(engine, live)) {
-        live_wait(engine, live, &get->waiter);
+    enum tocsin_status status = get_wait(engine, get, key, live);
+    if (status == TOCSIN_OK)
         return false;
-    }
-    if (live->committed == NULL) {
-        live_rest(engine, live);
-        get->fn(get->arg, TOCSIN_NO_MEMORY, NULL);
-        return true;
-    }
-    struct engine_record record;
-    struct version *version = version_keep(live->committed);
-    engine_fill_record(engine, at, version, &record);
-    get->fn(get->arg, TOCSIN_OK, &record);
-    version_drop(engine, version);
-    /* What fn did may have ended the record, and its live part with it. */
-    if (engine->index.entries[at].live == live)
-        live_rest(engine, live);
+    live_rest(engine, live);
+    get->fn(get->arg, status, NULL);
     return true;
 }
 
@@ -379,34 +418,18 @@ static void get_dropped(struct waiter *waiter)
     free(waiter); /* the first part of a get */
 }
 
-static void get_start(struct engine *engine, const struct get *wish, struct bytes key)
-{
-    /* Most are answered from memory: only who must wait is kept. */
-    struct get *get = malloc(sizeof *get + key.size);
-    if (get == NULL) {
-        wish->fn(wish->arg, TOCSIN_NO_MEMORY, NULL);
-        return;
-    }
-    *get = *wish;
-    get->waiter.wake = get_woken;
-    get->waiter.drop = get_dropped;
-    get->key_size = key.size;
-    if (key.size > 0)
-        memcpy(get->key, key.at, key.size);
-    get_woken(engine, &get->waiter, TOCSIN_OK);
-}
-
 void engine_get(struct engine *engine, unsigned kind, struct bytes key, engine_get_fn fn, void *arg)
 {
-    get_start(engine, &(struct get){.fn = fn, .arg = arg, .kind = kind}, key);
+    (void)get_try(engine, &(struct get){.fn = fn, .arg = arg, .kind = kind}, key, TOCSIN_OK);
 }
 
 void engine_get_ref(struct engine *engine, struct engine_ref ref, engine_get_fn fn, void *arg)
 {
+    struct get get = {.fn = fn, .arg = arg, .ref = ref};
     if (ref.index == ENTRY_NONE)
         fn(arg, TOCSIN_NONE, NULL);
     else
-        get_start(engine, &(struct get){.fn = fn, .arg = arg, .ref = ref}, (struct bytes){0});
+        (void)get_try(engine, &get, (struct bytes){0}, TOCSIN_OK);
 }
 
 void engine_warm(struct engine *engine, struct engine_ref ref)

@@ -38,7 +38,7 @@ struct bytes tags_word(const struct tags *tags, uint16_t tag)
 
 static uint32_t home_slot(struct siphash_key key, struct bytes word)
 {
-    return (uint32_t)siphash(key, word.at, word.size) & (SLOTS - 1);
+    return (uint32_t)siphash_quick(key, word.at, word.size) & (SLOTS - 1);
 }
 
 static uint16_t *find_slot(struct tags *tags, struct siphash_key key, struct bytes word)
@@ -49,13 +49,13 @@ static uint16_t *find_slot(struct tags *tags, struct siphash_key key, struct byt
     return &tags->slots[at];
 }
 
-static bool add(struct tags *tags, uint16_t *slot, struct bytes word)
+static enum tocsin_status add(struct tags *tags, uint16_t *slot, struct bytes word)
 {
     if (tags->free_count == 0 && tags->end > ENGINE_TAGS_MAX)
-        return false;
+        return TOCSIN_FULL;
     char *bytes = malloc(word.size);
     if (bytes == NULL)
-        return false;
+        return TOCSIN_NO_MEMORY;
     memcpy(bytes, word.at, word.size);
     uint16_t tag = tags->free_count > 0 ? tags->free[--tags->free_count] : (uint16_t)tags->end++;
     tags->list[tag].bytes = bytes;
@@ -63,25 +63,27 @@ static bool add(struct tags *tags, uint16_t *slot, struct bytes word)
     tags->list[tag].refs = 0;
     tags->list[tag].entries = 0;
     *slot = tag;
-    return true;
+    return TOCSIN_OK;
 }
 
-bool tags_keep(struct tags *tags, struct siphash_key key, struct bytes word, uint16_t *ret_tag)
+enum tocsin_status tags_keep(struct tags *tags, struct siphash_key key, struct bytes word,
+                             uint16_t *ret_tag)
 {
     assert(word.size <= STORE_TAG_BYTES_MAX);
     if (word.size == 0) {
         *ret_tag = 0;
-        return true;
+        return TOCSIN_OK;
     }
     if (tags->last == 0 || !bytes_equal(tags_word(tags, tags->last), word)) {
         uint16_t *slot = find_slot(tags, key, word);
-        if (*slot == 0 && !add(tags, slot, word))
-            return false;
+        enum tocsin_status status = *slot == 0 ? add(tags, slot, word) : TOCSIN_OK;
+        if (status != TOCSIN_OK)
+            return status;
         tags->last = *slot;
     }
     tags->list[tags->last].refs++;
     *ret_tag = tags->last;
-    return true;
+    return TOCSIN_OK;
 }
 
 void tags_keep_number(struct tags *tags, uint16_t tag)

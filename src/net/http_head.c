@@ -3,23 +3,56 @@
 
 #include <string.h>
 
-/* Sets of characters below 128, a bit each. */
-typedef uint64_t character_set[2];
+#include "base/utf8.h"
 
-/* Letters, digits and !#$%&'*+-.^_`|~ */
-static const character_set token_set = {0x03ff6cfa00000000, 0x57ffffffc7fffffe};
-/* Letters, digits and -._ */
-static const character_set host_set = {0x03ff600000000000, 0x07fffffe87fffffe};
-/* What can be seen, but for "#<>, which a client must escape */
-static const character_set target_set = {0xaffffff200000000, 0x7fffffffffffffff};
+/* Which sets a byte is in. */
+enum character_set {
+    TOKEN = 1,  /* letters, digits and !#$%&'*+-.^_`|~ */
+    HOST = 2,   /* letters, digits and -._ */
+    TARGET = 4, /* what can be seen, but for "#<>, which a client must escape */
+};
 
-static bool in_set(const character_set set, char byte)
+static const unsigned char sets[256] = {
+    ['0' ... '9'] = TOKEN | HOST | TARGET,
+    ['A' ... 'Z'] = TOKEN | HOST | TARGET,
+    ['a' ... 'z'] = TOKEN | HOST | TARGET,
+    ['-'] = TOKEN | HOST | TARGET,
+    ['.'] = TOKEN | HOST | TARGET,
+    ['_'] = TOKEN | HOST | TARGET,
+    ['!'] = TOKEN | TARGET,
+    ['#'] = TOKEN,
+    ['$'] = TOKEN | TARGET,
+    ['%'] = TOKEN | TARGET,
+    ['&'] = TOKEN | TARGET,
+    ['\''] = TOKEN | TARGET,
+    ['*'] = TOKEN | TARGET,
+    ['+'] = TOKEN | TARGET,
+    ['^'] = TOKEN | TARGET,
+    ['`'] = TOKEN | TARGET,
+    ['|'] = TOKEN | TARGET,
+    ['~'] = TOKEN | TARGET,
+    ['('] = TARGET,
+    [')'] = TARGET,
+    [','] = TARGET,
+    ['/'] = TARGET,
+    [':'] = TARGET,
+    [';'] = TARGET,
+    ['='] = TARGET,
+    ['?'] = TARGET,
+    ['@'] = TARGET,
+    ['['] = TARGET,
+    ['\\'] = TARGET,
+    [']'] = TARGET,
+    ['{'] = TARGET,
+    ['}'] = TARGET,
+};
+
+static bool in_set(enum character_set set, char byte)
 {
-    unsigned char code = (unsigned char)byte;
-    return code < 128 && (set[code >> 6] >> (code & 63) & 1) != 0;
+    return (sets[(unsigned char)byte] & set) != 0;
 }
 
-static bool all_in_set(const character_set set, const char *at, size_t size)
+static bool all_in_set(enum character_set set, const char *at, size_t size)
 {
     for (size_t i = 0; i < size; i++) {
         if (!in_set(set, at[i]))
@@ -53,17 +86,18 @@ bool http_head_refuse(struct http_parser *parser, unsigned status, const char *d
 
 bool http_head_may_begin(char byte)
 {
-    return in_set(token_set, byte);
+    return in_set(TOKEN, byte);
 }
 
 bool http_head_plain(const char *at, size_t size)
 {
-    unsigned bad = 0;
-    for (size_t i = 0; i < size; i++) {
-        unsigned char byte = (unsigned char)at[i];
-        bad |= (unsigned)(byte < 0x20 && byte != '\t') | (unsigned)(byte == 0x7f);
+    size_t i = 0;
+    while ((i += utf8_plain(at + i, size - i)) < size) {
+        if ((unsigned char)at[i] < 0x80 && at[i] != '\t')
+            return false;
+        i++;
     }
-    return bad == 0;
+    return true;
 }
 
 /* The request line. */
@@ -127,7 +161,7 @@ static bool valid_host(struct bytes host)
         }
         name++;
     } else {
-        while (name < host.size && in_set(host_set, host.at[name]))
+        while (name < host.size && in_set(HOST, host.at[name]))
             name++;
     }
     if (name == 0)
@@ -179,7 +213,7 @@ static bool read_absolute(struct http_parser *parser, const char *data, struct h
 static bool read_target(struct http_parser *parser, const char *data, struct http_span target)
 {
     struct bytes text = {data + target.at, target.size};
-    if (!all_in_set(target_set, text.at, text.size))
+    if (!all_in_set(TARGET, text.at, text.size))
         return http_head_refuse(parser, 400,
                                 "The request target holds a character that must be written as "
                                 "%XX.");
@@ -208,7 +242,7 @@ bool http_head_request_line(struct http_parser *parser, const char *data, struct
         return http_head_refuse(parser, 400,
                                 "The request line must be a method, a target and HTTP/1.1.");
     struct bytes method = {at, (size_t)(blank - at)};
-    if (method.size == 0 || !all_in_set(token_set, method.at, method.size))
+    if (method.size == 0 || !all_in_set(TOKEN, method.at, method.size))
         return http_head_refuse(parser, 400, "The request does not begin with a method.");
     parser->method = (uint8_t)method_of(method);
     const char *target = blank + 1;
@@ -336,7 +370,7 @@ static bool split_field(struct http_parser *parser, const char *data, struct htt
     if (colon == NULL)
         return http_head_refuse(parser, 400, "A header line has no colon.");
     struct bytes name = {at, (size_t)(colon - at)};
-    if (name.size == 0 || !all_in_set(token_set, name.at, name.size))
+    if (name.size == 0 || !all_in_set(TOKEN, name.at, name.size))
         return http_head_refuse(parser, 400,
                                 "The name of a header is empty or holds a character it may not.");
     if (!http_head_plain(colon + 1, line.size - name.size - 1))

@@ -86,8 +86,12 @@ static bool read_raw(struct json_reader *reader, const struct body_field *field)
     struct json_span span;
     if (!json_read_raw(reader, &span))
         return false;
-    if (span.size > (size_t)field->max)
-        return complain(reader, "is too large");
+    if (span.size > (size_t)field->max) {
+        char complaint[80];
+        (void)snprintf(complaint, sizeof complaint, "has %zu bytes, at most %zu are allowed",
+                       span.size, (size_t)field->max);
+        return complain(reader, complaint);
+    }
     *into = (struct bytes){span.at, span.size};
     return true;
 }

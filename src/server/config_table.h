@@ -127,7 +127,7 @@ struct config_row {
     ROW(limits.runs_per_lease, NUMBER, "1000", 1, 10000, none,                                     \
         "The most runs one lease call is given.")                                                  \
     ROW(limits.queues, NUMBER, "10000", 1, 1000000, none,                                          \
-        "Queues that may hold something; beyond it 429.")                                          \
+        "Queues with ready or leased tasks or waiting workers; a lease of one more is 429.")       \
     ROW(limits.idempotency_entries, NUMBER, "1000000", 1, 100000000, none,                         \
         "Idempotency keys that are remembered; beyond it 429.")                                    \
     ROW(limits.idempotency_time, TIME, "24h", CONFIG_SECOND, 365 * CONFIG_DAY, none,               \

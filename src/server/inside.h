@@ -47,6 +47,8 @@ struct server {
     struct advance *advances;           /* operations.c */
     struct task_request *free_requests; /* routes_task.c */
     uint32_t free_request_count;
+    struct task_wish *free_wishes;
+    uint32_t free_wish_count;
     bool running; /* the engine turns */
     bool disk_full;
     bool held;                  /* live claims are written */

@@ -272,6 +272,28 @@ static bool known(struct route_request *request, struct bytes *ret_param)
                   REFUSED_MALFORMED);
 }
 
+/* Tasks, queues and runs are named by one rule. False: answered. */
+static bool param_fits(struct route_request *request, struct bytes param)
+{
+    const char *pattern = request->route->pattern;
+    const char *name = strncmp(pattern, "/v1/queues/", 11) == 0 ? "queue"
+                       : strncmp(pattern, "/v1/runs/", 9) == 0  ? "run"
+                                                                : "id";
+    struct tocsin_why why;
+    if (http_path_decode(param, request->param, sizeof request->param, &request->param_size) !=
+        TOCSIN_OK) {
+        (void)snprintf(why.text, sizeof why.text,
+                       "%s: over 255 bytes, or not well-formed UTF-8 in the path", name);
+        answer_invalid(request, why.text);
+        return false;
+    }
+    struct bytes text = {request->param, request->param_size};
+    if (text.size == 0 || task_id_valid(text, name, &why) == TOCSIN_OK)
+        return true;
+    answer_invalid(request, why.text);
+    return false;
+}
+
 void route_on_request(void *arg, struct http_exchange *exchange, const struct http_request *http)
 {
     struct server *server = arg;
@@ -288,11 +310,6 @@ void route_on_request(void *arg, struct http_exchange *exchange, const struct ht
                      NULL, REFUSED_MALFORMED);
         return;
     }
-    enum tocsin_status status =
-        http_path_decode(param, request.param, sizeof request.param, &request.param_size);
-    if (status != TOCSIN_OK) {
-        answer_invalid(&request, "id: over 255 bytes, or not well-formed UTF-8 in the path");
-        return;
-    }
-    request.route->handle(&request);
+    if (param_fits(&request, param))
+        request.route->handle(&request);
 }

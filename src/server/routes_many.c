@@ -100,11 +100,10 @@ static void part_answered(struct tasks_call *call)
 
 static struct task_request *add_part(struct many *many, enum tasks_verb verb)
 {
-    struct task_request *self = task_request_create(many->server);
+    struct task_request *self = task_request_create(many->server, verb);
     if (self == NULL)
         return NULL;
     self->many = many;
-    self->call.verb = verb;
     self->call.done = part_answered;
     *many->end = self;
     many->end = &self->next;
@@ -163,9 +162,32 @@ static bool batch_fits(const struct route_request *request)
     return false;
 }
 
+/* Reads one line; what it needs in memory is fetched while the next ones are read. */
+static void read_line(struct task_request *self, struct bytes line)
+{
+    struct tocsin_why why;
+    if (task_request_wish(self, line, false, &self->malformed, &why) != TOCSIN_OK) {
+        part_refused(self, TASKS_INVALID, why.text);
+        return;
+    }
+    self->to_start = true;
+    tasks_expect(self->server->tasks, self->call.id);
+}
+
+/* The one that has waited longest; the list stays until all have ended. */
+static void start_next(struct task_request **next)
+{
+    struct task_request *self = *next;
+    *next = self->next;
+    if (!self->to_start)
+        return;
+    task_request_start(self);
+    task_request_let_go(self);
+}
+
 void task_batch(const struct route_request *request)
 {
-    enum { LINES_A_BREATH = 32 };
+    enum { LINES_A_BREATH = 32, LINES_AHEAD = 8 };
     if (!batch_fits(request))
         return;
     struct many *many = many_create(request, true);
@@ -178,73 +200,76 @@ void task_batch(const struct route_request *request)
         many_free(many);
         return;
     }
+    bool keyed = http_request_header(request->http, "Idempotency-Key").at != NULL;
+    struct task_request *next = NULL;
     for (size_t n = 1; next_line(&left, &line); n++) {
-        struct tocsin_why why;
         struct task_request *self = add_part(many, TASKS_CREATE);
         if (self == NULL)
             break;
+        if (next == NULL)
+            next = self;
         self->call.on_a_line = true;
         self->call.brief = conditions.brief;
-        if (!task_request_idempotency(request, self, n, line)) {
+        if (keyed && !task_request_idempotency(request, self, n, line))
             part_overloaded(self);
-            continue;
-        }
-        if (task_request_wish(self, line, false, &self->malformed, &why) == TOCSIN_OK)
-            task_request_start(self);
         else
-            part_refused(self, TASKS_INVALID, why.text);
+            read_line(self, line);
+        if (n > LINES_AHEAD)
+            start_next(&next);
         if (n % LINES_A_BREATH == 0)
             loop_breathe(request->server->loop);
     }
+    while (next != NULL)
+        start_next(&next);
     part_done(many);
 }
 
 /* ---- many acks */
 
-static bool add_ack(struct many *many, struct json_reader *reader)
+static void read_run(struct json_reader *reader, struct task_request *self)
 {
-    struct task_request *self = add_part(many, TASKS_ACK);
-    if (self == NULL)
-        return false;
-    many->pending--; /* not started before all have been read */
-    enum json_token token = json_read_next(reader);
-    if (token == JSON_READ_OBJECT) {
-        static const char *const names[] = {"run", "result"};
-        struct json_keys keys = {names, 2, 0};
-        struct json_span span;
-        size_t which;
-        while (json_read_field(reader, &keys, &which)) {
-            if (which == 0 && json_read_expect(reader, JSON_READ_STRING))
-                (void)json_read_string(reader, self->param, sizeof self->param, &self->param_size);
-            else if (which == 1 && json_read_raw(reader, &span))
-                self->call.result = (struct bytes){span.at, span.size};
-        }
-        if ((keys.seen & 1) == 0)
-            json_read_refuse(reader, "must have \"run\"");
-        if (self->call.result.size > TASK_RESULT_BYTES_MAX)
-            json_read_refuse(reader, "has a result that is too large");
-    } else if (token == JSON_READ_STRING) {
-        (void)json_read_string(reader, self->param, sizeof self->param, &self->param_size);
-    } else if (token == JSON_READ_ARRAY_END) {
-        return false;
-    } else if (token != JSON_READ_BAD) {
-        json_read_refuse(reader, "must be a run's name, or an object with \"run\"");
-    }
-    self->call.id = (struct bytes){self->param, self->param_size};
-    return token != JSON_READ_BAD;
+    struct json_span name;
+    if (json_read_borrowed(reader, self->param, sizeof self->param, &name))
+        self->call.id = (struct bytes){name.at, name.size};
 }
 
-/* The last one that was added turned out to be the end of the list. */
-static void drop_last(struct many *many)
+static void read_run_and_result(struct json_reader *reader, struct task_request *self)
 {
-    struct task_request **link = &many->first;
-    while (*link != NULL && (*link)->next != NULL)
-        link = &(*link)->next;
-    if (*link == NULL)
-        return;
-    task_request_free(*link);
-    *link = NULL;
-    many->end = link;
+    static const char *const names[] = {"run", "result"};
+    struct json_keys keys = {names, 2, 0};
+    struct json_span span;
+    size_t which;
+    while (json_read_field(reader, &keys, &which)) {
+        if (which == 0 && json_read_expect(reader, JSON_READ_STRING))
+            read_run(reader, self);
+        else if (which == 1 && json_read_raw(reader, &span))
+            self->call.result = (struct bytes){span.at, span.size};
+    }
+    if ((keys.seen & 1) == 0)
+        json_read_refuse(reader, "must have \"run\"");
+    if (self->call.result.size > TASK_RESULT_BYTES_MAX)
+        json_read_refuse(reader, "has a result of more than 16384 bytes");
+}
+
+/* The next one of the list; false: there is none, or it is wrong. */
+static bool add_ack(struct many *many, struct json_reader *reader)
+{
+    enum json_token token = json_read_next(reader);
+    if (token == JSON_READ_ARRAY_END || token == JSON_READ_BAD)
+        return false;
+    struct task_request *self = add_part(many, TASKS_ACK);
+    if (self == NULL) {
+        json_read_refuse(reader, "no memory for this one now: try again");
+        return false;
+    }
+    many->pending--; /* not started before all have been read */
+    if (token == JSON_READ_OBJECT)
+        read_run_and_result(reader, self);
+    else if (token == JSON_READ_STRING)
+        read_run(reader, self);
+    else
+        json_read_refuse(reader, "must be a run's name, or an object with \"run\"");
+    return true;
 }
 
 static size_t read_acks(struct many *many, struct json_reader *reader)
@@ -262,7 +287,6 @@ static size_t read_acks(struct many *many, struct json_reader *reader)
             if (++count > RUNS_MAX)
                 json_read_refuse(reader, "may have 1000 runs at most");
         }
-        drop_last(many);
     }
     if (keys.seen == 0)
         json_read_refuse(reader, "\"runs\" is missing");

@@ -314,7 +314,10 @@ static void lease_answered(struct tasks_lease *lease)
             outcome = TASKS_OVERLOADED;
         answer_outcome(self->server, self->exchange, outcome, 0,
                        (struct bytes){lease->answer.data, lease->answer.size},
-                       "too many queues, or lease calls that wait: try again later", false);
+                       outcome == TASKS_TOO_MANY
+                           ? "too many queues, or lease calls that wait: try again later"
+                           : tocsin_status_text(TOCSIN_NO_MEMORY),
+                       false);
     }
     lease_free(self);
 }

@@ -12,12 +12,49 @@
 enum {
     ANSWER_BYTES_MAX = 1024 * 1024,
     IDEM_HEADER_MAX = 255,
-    KEPT_MAX = 1024,   /* requests kept for the next ones … */
+    KEPT_MAX = 4096,   /* requests kept for the next ones … */
     KEPT_BYTES = 1024, /* … with answers no larger than this */
+    WISHES_KEPT_MAX = 64,
     ERROR_BYTES_MAX = TASK_ERROR_BYTES_MAX * 4,
 };
 
-struct task_request *task_request_create(struct server *server)
+static struct task_wish *wish_create(struct server *server)
+{
+    struct task_wish *wish = server->free_wishes;
+    if (wish == NULL)
+        return malloc(sizeof *wish);
+    server->free_wishes = wish->next;
+    server->free_wish_count--;
+    return wish;
+}
+
+static void wish_free(struct server *server, struct task_wish *wish)
+{
+    if (wish == NULL)
+        return;
+    if (server->free_wish_count >= WISHES_KEPT_MAX) {
+        free(wish);
+        return;
+    }
+    wish->next = server->free_wishes;
+    server->free_wishes = wish;
+    server->free_wish_count++;
+}
+
+static bool within(const struct task_wish *wish, struct bytes text)
+{
+    return text.at >= (const char *)wish && text.at < (const char *)(wish + 1);
+}
+
+void task_request_let_go(struct task_request *self)
+{
+    if (self->wish == NULL || self->call.wish != NULL || within(self->wish, self->call.id))
+        return;
+    wish_free(self->server, self->wish);
+    self->wish = NULL;
+}
+
+struct task_request *task_request_create(struct server *server, enum tasks_verb verb)
 {
     struct task_request *self = server->free_requests;
     if (self != NULL) {
@@ -31,20 +68,33 @@ struct task_request *task_request_create(struct server *server)
     }
     struct buffer answer = self->call.answer;
     buffer_clear(&answer);
-    self->call = (struct tasks_call){.answer = answer};
+    /* Many wait at a time, and each line of the cache counts: a reason is only written when there
+     * is one. */
+    memset(&self->call, 0, offsetof(struct tasks_call, why));
+    self->call.why.text[0] = '\0';
+    self->call.answer = answer;
     self->server = server;
     self->exchange = NULL;
     self->many = NULL;
     self->next = NULL;
-    self->malformed = false;
+    self->malformed = self->to_start = false;
     self->text = NULL;
-    return self;
+    self->wish = NULL;
+    self->call.verb = verb;
+    if (verb != TASKS_CREATE && verb != TASKS_PUT)
+        return self;
+    self->wish = wish_create(server);
+    if (self->wish != NULL)
+        return self;
+    task_request_free(self);
+    return NULL;
 }
 
 void task_request_free(struct task_request *self)
 {
     struct server *server = self->server;
     free(self->text);
+    wish_free(server, self->wish);
     if (server->free_request_count >= KEPT_MAX) {
         buffer_release(&self->call.answer);
         free(self);
@@ -64,6 +114,11 @@ void task_requests_release(struct server *server)
         server->free_requests = self->next;
         buffer_release(&self->call.answer);
         free(self);
+    }
+    while (server->free_wishes != NULL) {
+        struct task_wish *wish = server->free_wishes;
+        server->free_wishes = wish->next;
+        free(wish);
     }
 }
 
@@ -163,13 +218,12 @@ void task_request_start(struct task_request *self)
 /* NULL: answered. */
 static struct task_request *begin(const struct route_request *request, enum tasks_verb verb)
 {
-    struct task_request *self = task_request_create(request->server);
+    struct task_request *self = task_request_create(request->server, verb);
     if (self == NULL) {
         task_request_overloaded(request);
         return NULL;
     }
     self->exchange = request->exchange;
-    self->call.verb = verb;
     self->call.done = answer_one;
     memcpy(self->param, request->param, request->param_size);
     self->param_size = request->param_size;
@@ -196,23 +250,24 @@ enum tocsin_status task_request_wish(struct task_request *self, struct bytes bod
                                      bool *ret_malformed, struct tocsin_why *ret_why)
 {
     struct task_read_options options = {0};
+    struct task *wish = &self->wish->task;
     if (by_path)
         options.path_id = (struct bytes){self->param, self->param_size};
     enum tocsin_status status =
-        task_read(body, &options, &self->scratch, &self->wish, ret_malformed, ret_why);
+        task_read(body, &options, &self->wish->scratch, wish, ret_malformed, ret_why);
     if (status != TOCSIN_OK)
         return status;
-    if (self->wish.payload.size > self->server->config->limits.payload_bytes) {
+    if (wish->payload.size > self->server->config->limits.payload_bytes) {
         (void)snprintf(ret_why->text, sizeof ret_why->text,
-                       "payload: %zu bytes, at most %llu are allowed", self->wish.payload.size,
+                       "payload: %zu bytes, at most %llu are allowed", wish->payload.size,
                        (unsigned long long)self->server->config->limits.payload_bytes);
         return TOCSIN_INVALID;
     }
-    self->call.wish = &self->wish;
+    self->call.wish = wish;
     if (by_path)
         self->call.id = options.path_id;
-    else if (self->wish.id.size > 0)
-        self->call.id = self->wish.id;
+    else if (wish->id.size > 0)
+        self->call.id = wish->id;
     else
         make_id(self);
     return TOCSIN_OK;

@@ -319,7 +319,7 @@ static enum tocsin_status start_engine(struct server *server)
 {
     const struct config *config = server->config;
     struct engine_limits limits = engine_limits_default;
-    limits.records = (uint32_t)config->limits.tasks_pending;
+    limits.records = (uint32_t)(config->limits.tasks_pending + config->limits.idempotency_entries);
     limits.doc_bytes = config->limits.docs_bytes;
     enum tocsin_status status =
         threads_create(server->store, post_loop, server, &server->threads, &server->why);
@@ -338,6 +338,7 @@ static enum tocsin_status start_engine(struct server *server)
     if (status != TOCSIN_OK)
         return status;
     struct tasks_limits tasks = tasks_limits_default;
+    tasks.tasks = config->limits.tasks_pending;
     tasks.lease_runs = (uint32_t)config->limits.runs_per_lease;
     tasks.lease_waiting = (uint32_t)config->limits.leases_waiting;
     tasks.queues = (uint32_t)config->limits.queues;
@@ -365,9 +366,7 @@ static enum tocsin_status start_engine(struct server *server)
     if (status != TOCSIN_OK)
         return status;
     status = engine_load(server->engine, server->store, &server->store_state, &server->why);
-    if (status == TOCSIN_OK)
-        tasks_recover(server->tasks);
-    return status;
+    return status == TOCSIN_OK ? tasks_recover(server->tasks) : status;
 }
 
 static void say_ready(struct server *server)
@@ -384,6 +383,14 @@ static void say_ready(struct server *server)
               LOG_WORD("address", http_server_address(server->http[0])),
               LOG_WORD("store", server->store->ops->name), LOG_UINT("records", stats.records),
               LOG_UINT("epoch", engine_epoch(server->engine)), LOG_END);
+}
+
+/* Of a port that is taken. */
+static void say_what_to_do(struct tocsin_why *why)
+{
+    size_t size = strlen(why->text);
+    (void)snprintf(why->text + size, sizeof why->text - size,
+                   "; another tocsin may be running; --listen 127.0.0.1:0 picks a free port");
 }
 
 static void open_sockets(struct server *server)
@@ -405,6 +412,8 @@ static void open_sockets(struct server *server)
         enum tocsin_status status = http_server_create(&options, &server->http[i], &server->why);
         if (status != TOCSIN_OK) {
             server->failed = status;
+            if (status == TOCSIN_BUSY)
+                say_what_to_do(&server->why);
             loop_stop(server->loop);
             return;
         }
@@ -518,6 +527,10 @@ enum tocsin_status server_run(const struct config *config, struct tocsin_why *re
     if (status == TOCSIN_OK)
         status = start_engine(server);
     if (status == TOCSIN_OK) {
+        if (server->store_state.commits_lost > 0)
+            log_event(&server->log, LOG_WARN,
+                      "acknowledged commits were lost, and accepted as such",
+                      LOG_UINT("commits", server->store_state.commits_lost), LOG_END);
         if (server->store_state.tail_bytes_cut > 0)
             log_event(&server->log, LOG_WARN, "a torn tail was cut off the log",
                       LOG_UINT("bytes", server->store_state.tail_bytes_cut), LOG_END);

@@ -7,6 +7,13 @@
 
 enum { IDEM_BYTES_MAX = 900 };
 
+/* What a task is to be, until it is put; then it is the next one's, and still in the cache. */
+struct task_wish {
+    struct task_wish *next;
+    struct task task;
+    struct task_scratch scratch;
+};
+
 /* A call on its way, alone or as a line of a batch. */
 struct task_request {
     struct tasks_call call; /* first */
@@ -14,9 +21,9 @@ struct task_request {
     struct http_exchange *exchange; /* NULL: part of many */
     struct many *many;
     struct task_request *next;
-    bool malformed; /* a line that is not JSON */
-    struct task wish;
-    struct task_scratch scratch;
+    bool malformed;         /* a line that is not JSON */
+    bool to_start;          /* a line that has been read, and waits for those before it */
+    struct task_wish *wish; /* CREATE, PUT; NULL: no longer needed */
     size_t param_size;
     char param[ROUTE_PARAM_BYTES_MAX];
     char uuid[UUID_TEXT_BYTES];
@@ -24,8 +31,10 @@ struct task_request {
 };
 
 /* NULL: no memory. */
-struct task_request *task_request_create(struct server *server);
+struct task_request *task_request_create(struct server *server, enum tasks_verb verb);
 void task_request_free(struct task_request *self);
+/* Started, and not freed: lets the wish go if it has been put. */
+void task_request_let_go(struct task_request *self);
 void task_request_start(struct task_request *self);
 
 /* False: answered. */

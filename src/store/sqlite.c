@@ -10,6 +10,7 @@
 
 #include "schedule/reason.h"
 #include "store/sqlite_log.h"
+#include "store/sqlite_place.h"
 #include "store/sqlite_row.h"
 
 enum { LIST_BYTES_MAX = 64 * 1024 * 1024 };
@@ -60,11 +61,19 @@ static size_t head_wrong_at(const unsigned char *head, size_t size)
     return size;
 }
 
-/* The first page can be torn when power fails while a store is made. Such a file holds nothing,
- * and the counter, which is made before the store is first used, is not there. */
-static bool never_finished(const struct sqlite_store *store)
+/* The first page can be torn when power fails while a store is made: parts of it are zero. Such a
+ * file holds nothing; it has no log yet, and the counter, which is made before the store is
+ * first used, is not there. Anything else may be somebody's. */
+static bool never_finished(const struct sqlite_store *store, const unsigned char *head, size_t size)
 {
+    for (size_t i = 0; i < sizeof head_parts / sizeof head_parts[0]; i++) {
+        const struct head_part *part = &head_parts[i];
+        for (size_t k = 0; k < part->size && part->at + k < size; k++)
+            if (head[part->at + k] != 0 && head[part->at + k] != (unsigned char)part->bytes[k])
+                return false;
+    }
     return store_dir_file_bytes(&store->dir, SQLITE_STORE_FILE) <= PAGE_BYTES &&
+           store_dir_file_bytes(&store->dir, SQLITE_STORE_LOG) == 0 &&
            !commit_counter_exists(&store->dir);
 }
 
@@ -86,7 +95,8 @@ static enum tocsin_status check_file(const struct sqlite_store *store, const cha
     size_t wrong_at = head_wrong_at(head, (size_t)size);
     if (size == 0 || wrong_at == (size_t)size)
         return TOCSIN_OK;
-    if (never_finished(store) && unlinkat(store->dir.fd, SQLITE_STORE_FILE, 0) == 0)
+    if (never_finished(store, head, (size_t)size) &&
+        unlinkat(store->dir.fd, SQLITE_STORE_FILE, 0) == 0)
         return TOCSIN_OK;
     return reason_say(ret_why, TOCSIN_DAMAGED,
                       "%s is damaged at byte %zu, or is not a store: it does not begin as one. "
@@ -185,7 +195,7 @@ static enum tocsin_status read_meta(struct sqlite_store *store, struct tocsin_wh
     store->incarnation = (uint64_t)incarnation;
     store->epoch = (uint64_t)epoch;
     if (crc != sqlite_meta_checksum(store->incarnation, store->epoch))
-        return sqlite_db_damaged(db, "table meta", ret_why);
+        return sqlite_damaged_row(db, "meta", 1, ret_why);
     return TOCSIN_OK;
 }
 
@@ -195,9 +205,10 @@ static enum tocsin_status read_ledger(struct sqlite_store *store, struct tocsin_
     struct bytes list;
     int code = sqlite3_step(last);
     enum tocsin_status status = sqlite_db_status(&store->writer, code, "read the books", ret_why);
-    if (status == TOCSIN_OK &&
-        (code != SQLITE_ROW || !sqlite_read_ledger(last, &store->ledger, &list)))
-        status = sqlite_db_damaged(&store->writer, "the last row of table dead", ret_why);
+    if (status == TOCSIN_OK && code != SQLITE_ROW)
+        status = sqlite_db_damaged(&store->writer, "table dead is empty", ret_why);
+    else if (status == TOCSIN_OK && !sqlite_read_ledger(last, &store->ledger, &list))
+        status = sqlite_damaged_row(&store->writer, "dead", store->ledger.commit, ret_why);
     else if (status == TOCSIN_OK)
         store->ledger_bare = list.size == 0;
     (void)sqlite3_reset(last);
@@ -214,6 +225,7 @@ static enum tocsin_status check_loss(struct sqlite_store *store, const struct sq
     uint64_t missing = counted > known ? counted - known : 0;
     if (missing == 0 && log->tail_commits > 1)
         missing = log->tail_commits - 1;
+    store->commits_lost = missing;
     if (missing == 0 || store->accept_loss)
         return TOCSIN_OK;
     return reason_say(
@@ -416,6 +428,7 @@ enum tocsin_status store_sqlite_open(const struct store_sqlite_options *options,
         .time = store->ledger.time,
         .living = store->ledger.living,
         .tail_bytes_cut = log.tail_bytes,
+        .commits_lost = store->commits_lost,
     };
     return TOCSIN_OK;
 }

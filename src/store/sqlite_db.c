@@ -8,7 +8,12 @@
 
 #include "schedule/reason.h"
 
-enum { BUSY_MS = 2000, WHERE_BYTES_MAX = 80, SAID_BYTES_MAX = 80 };
+enum {
+    BUSY_MS = 2000,
+    WHERE_BYTES_MAX = 80,
+    SAID_BYTES_MAX = 80,
+    ROW_BYTES_MAX = 72 * 1024 * 1024, /* a list of the dead with its books is below that */
+};
 
 /* The writer's cache holds the pages a commit changes; the reader's, those of a page of a list.
  * Memory a task is a promise, so both are small. Checkpoints are ours, because SQLite's own
@@ -33,14 +38,32 @@ static bool no_space(int code, int system_error)
            (of_a_write && (system_error == ENOSPC || system_error == EDQUOT));
 }
 
+/* A file that was cut: its head says how many pages it should have. */
+static void find_end(const struct sqlite_db *db, char where[WHERE_BYTES_MAX])
+{
+    enum { PAGES_AT = 28, PAGE_BYTES = 4096 };
+    unsigned char pages[4];
+    sqlite3_file *file = NULL;
+    sqlite3_int64 bytes = 0;
+    if (sqlite3_file_control(db->handle, NULL, SQLITE_FCNTL_FILE_POINTER, &file) != SQLITE_OK ||
+        file == NULL || file->pMethods == NULL ||
+        file->pMethods->xFileSize(file, &bytes) != SQLITE_OK ||
+        file->pMethods->xRead(file, pages, sizeof pages, PAGES_AT) != SQLITE_OK)
+        return;
+    sqlite3_int64 wanted =
+        ((sqlite3_int64)pages[0] << 24 | pages[1] << 16 | pages[2] << 8 | pages[3]) * PAGE_BYTES;
+    if (bytes < wanted)
+        (void)snprintf(where, WHERE_BYTES_MAX, " at byte %lld: it ends there, of %lld",
+                       (long long)bytes, (long long)wanted);
+}
+
 /* SQLite does not say where it found the damage, but its own check does, as "page 17". */
 static void find_page(const struct sqlite_db *db, char where[WHERE_BYTES_MAX])
 {
     sqlite3_stmt *check = NULL;
     where[0] = '\0';
-    if (sqlite3_prepare_v2(db->handle, "PRAGMA quick_check(1)", -1, &check, NULL) != SQLITE_OK)
-        return;
-    if (sqlite3_step(check) == SQLITE_ROW) {
+    if (sqlite3_prepare_v2(db->handle, "PRAGMA quick_check(1)", -1, &check, NULL) == SQLITE_OK &&
+        sqlite3_step(check) == SQLITE_ROW) {
         const char *said = (const char *)sqlite3_column_text(check, 0);
         const char *page = said != NULL ? strcasestr(said, "page ") : NULL;
         unsigned long long number = page != NULL ? strtoull(page + 5, NULL, 10) : 0;
@@ -49,6 +72,8 @@ static void find_page(const struct sqlite_db *db, char where[WHERE_BYTES_MAX])
                            number);
     }
     (void)sqlite3_finalize(check);
+    if (where[0] == '\0')
+        find_end(db, where);
 }
 
 enum tocsin_status sqlite_db_damaged(const struct sqlite_db *db, const char *what,
@@ -61,10 +86,18 @@ enum tocsin_status sqlite_db_damaged(const struct sqlite_db *db, const char *wha
                       db->path, where, what);
 }
 
+static enum tocsin_status unavailable(const struct sqlite_db *db, int code, const char *doing,
+                                      struct tocsin_why *ret_why)
+{
+    return reason_say(ret_why, TOCSIN_UNAVAILABLE, "%s: %s: %s", db->path, doing,
+                      sqlite3_errstr(code));
+}
+
 enum tocsin_status sqlite_db_status(const struct sqlite_db *db, int code, const char *doing,
                                     struct tocsin_why *ret_why)
 {
     char said[SAID_BYTES_MAX];
+    char where[WHERE_BYTES_MAX];
     int system_error = db->handle != NULL ? sqlite3_system_errno(db->handle) : 0;
     if (db->handle != NULL && code == (sqlite3_errcode(db->handle) & 0xff))
         code = sqlite3_extended_errcode(db->handle);
@@ -75,14 +108,17 @@ enum tocsin_status sqlite_db_status(const struct sqlite_db *db, int code, const 
     case SQLITE_ROW:
     case SQLITE_DONE:
         return TOCSIN_OK;
+    case SQLITE_NOMEM: /* a length that has decayed asks for more than there is */
+        find_page(db, where);
+        return where[0] != '\0' ? sqlite_db_damaged(db, sqlite3_errstr(code), ret_why)
+                                : unavailable(db, code, doing, ret_why);
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
-    case SQLITE_NOMEM:
-        return reason_say(ret_why, TOCSIN_UNAVAILABLE, "%s: %s: %s", db->path, doing,
-                          sqlite3_errstr(code));
+        return unavailable(db, code, doing, ret_why);
     case SQLITE_ERROR:      /* our SQL is right, so the tables are not */
     case SQLITE_CONSTRAINT: /* a rev or a number of a commit is there already */
     case SQLITE_MISMATCH:
+    case SQLITE_TOOBIG: /* nobody wrote a row that long */
     case SQLITE_CORRUPT:
     case SQLITE_NOTADB:
         (void)snprintf(said, sizeof said, "%s", sqlite3_errmsg(db->handle));
@@ -119,6 +155,8 @@ static enum tocsin_status configure(struct sqlite_db *db, enum sqlite_role role,
     (void)sqlite3_extended_result_codes(db->handle, 1);
     (void)sqlite3_busy_timeout(db->handle, BUSY_MS);
     (void)sqlite3_db_config(db->handle, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
+    /* So that a length which has decayed is damage, and not all of the memory. */
+    (void)sqlite3_limit(db->handle, SQLITE_LIMIT_LENGTH, ROW_BYTES_MAX);
     if (role != SQLITE_WRITER) {
         (void)sqlite3_db_config(db->handle, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
         return sqlite_db_run(db, reader_settings, ret_why);

@@ -6,8 +6,9 @@
  *
  *     FULL; a write that failed with ENOSPC or EDQUOT   NO_SPACE
  *     BUSY, LOCKED                                      UNAVAILABLE
- *     NOMEM                                             UNAVAILABLE
- *     CORRUPT, NOTADB; ERROR, CONSTRAINT, MISMATCH      DAMAGED: our SQL is right
+ *     NOMEM                                             UNAVAILABLE, or DAMAGED when a page is
+ *     CORRUPT, NOTADB, TOOBIG;                          DAMAGED
+ *     ERROR, CONSTRAINT, MISMATCH                       DAMAGED: our SQL is right
  *     IOERR, all others                                 IO
  *
  * Threads   one at a time per connection.
@@ -36,13 +37,13 @@
     ROW(DROP_LEDGERS, "DELETE FROM dead WHERE n BETWEEN ?1 AND ?2")                                \
     ROW(LEDGERS, "SELECT * FROM dead WHERE n BETWEEN ?1 AND ?2 ORDER BY n LIMIT ?3")               \
     ROW(LAST_LEDGER, "SELECT * FROM dead ORDER BY n DESC LIMIT 1")                                 \
-    ROW(SWEEP, "DELETE FROM record WHERE rev BETWEEN ?1 AND ?2")                                   \
-    ROW(HEADS, "SELECT rev,kind,key,home,due,basis,mark,tag,crc FROM record ORDER BY rev")
+    ROW(SWEEP, "DELETE FROM record WHERE rev BETWEEN ?1 AND ?2")
 
 #define SQLITE_READER_TABLE(ROW)                                                                   \
     ROW(GET, "SELECT rev,kind,key,home,due,basis,mark,tag,crc,doc FROM record WHERE rev=?1")       \
     ROW(LIST, "SELECT rev,kind,key,home,due,basis,mark,tag,crc,doc FROM record WHERE rev>?1"       \
               " ORDER BY rev LIMIT ?2")                                                            \
+    ROW(UP_TO, "SELECT rev FROM record WHERE rev<=?1 ORDER BY rev DESC LIMIT 1")                   \
     ROW(EVENTS, "SELECT seq,at,kind,key,type,crc,doc FROM event WHERE seq>?1"                      \
                 " ORDER BY seq LIMIT ?2")                                                          \
     ROW(NOW_LEDGER, "SELECT * FROM dead ORDER BY n DESC LIMIT 1")
@@ -95,18 +96,27 @@ static inline void sqlite_bind_bytes(sqlite3_stmt *statement, int at, struct byt
                             SQLITE_STATIC);
 }
 
-/* Through the value, which spares the locks and checks of the calls for columns. */
-static inline uint64_t sqlite_column_number(sqlite3_stmt *statement, int at)
+static inline uint64_t sqlite_number(sqlite3_value *value)
 {
-    return (uint64_t)sqlite3_value_int64(sqlite3_column_value(statement, at));
+    return (uint64_t)sqlite3_value_int64(value);
 }
 
 /* Valid until the statement steps or is reset. */
-static inline struct bytes sqlite_column_bytes(sqlite3_stmt *statement, int at)
+static inline struct bytes sqlite_bytes(sqlite3_value *value)
 {
-    sqlite3_value *value = sqlite3_column_value(statement, at);
     const char *bytes = sqlite3_value_blob(value);
     return (struct bytes){bytes != NULL ? bytes : "", (size_t)sqlite3_value_bytes(value)};
+}
+
+/* Through the value, which spares the locks and checks of the calls for columns. */
+static inline uint64_t sqlite_column_number(sqlite3_stmt *statement, int at)
+{
+    return sqlite_number(sqlite3_column_value(statement, at));
+}
+
+static inline struct bytes sqlite_column_bytes(sqlite3_stmt *statement, int at)
+{
+    return sqlite_bytes(sqlite3_column_value(statement, at));
 }
 
 /* Runs a statement that answers no rows, and makes it ready for the next time. */

@@ -99,6 +99,7 @@ struct sqlite_store {
     uint64_t sweep_min;
     int checkpoint_frames;
     bool accept_loss;
+    uint64_t commits_lost; /* acknowledged, and not there at this open */
     void (*progress)(void *arg, uint64_t done, uint64_t of);
     void *progress_arg;
 

@@ -1,17 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Reading beside the writer, on a connection of its own. Every statement is reset before a call
  * returns: an open snapshot would keep the log from being copied into the file. */
-#include "schedule/reason.h"
+#include "store/sqlite_place.h"
 #include "store/sqlite_row.h"
-
-static enum tocsin_status damaged_row(const struct sqlite_store *store, const char *table,
-                                      uint64_t row, struct tocsin_why *ret_why)
-{
-    return reason_say(ret_why, TOCSIN_DAMAGED,
-                      "%s is damaged: table %s, row %llu. Restore a backup; 'tocsin verify' shows "
-                      "the extent",
-                      store->reader.path, table, (unsigned long long)row);
-}
 
 /* What cannot be read is not there for the caller, but the writer may go on. */
 static enum tocsin_status ended(struct sqlite_store *store, int code, struct tocsin_why *ret_why)
@@ -43,10 +34,28 @@ enum tocsin_status sqlite_get(struct store *handle, uint64_t rev,
     else if (code != SQLITE_ROW)
         status = ended(store, code, ret_why);
     else if (!sqlite_read_head(get, &record) || !sqlite_read_doc(get, &record))
-        status = damaged_row(store, "record", rev, ret_why);
+        status = sqlite_damaged_row(&store->reader, "record", rev, ret_why);
     else
         visit(arg, &record);
     (void)sqlite3_reset(get);
+    return status;
+}
+
+/* The tree is searched for the place behind after_rev. An inner page that has decayed leads to
+ * another place, and what lies between would be left out in silence. But the row before the
+ * place found, and the one behind it, were seen at load to stand next to each other: when
+ * after_rev lies between the two, it is the right one. This looks at the one before, and leaves
+ * the statement open, so that the list is read in the same snapshot. */
+static enum tocsin_status check_place(struct sqlite_store *store, uint64_t after_rev,
+                                      struct tocsin_why *ret_why)
+{
+    sqlite3_stmt *up_to = store->reader.statements[SQLITE_UP_TO_STATEMENT];
+    sqlite_bind_number(up_to, 1, after_rev);
+    int code = sqlite3_step(up_to);
+    enum tocsin_status status = ended(store, code, ret_why);
+    if (status == TOCSIN_OK && code == SQLITE_ROW && sqlite_column_number(up_to, 0) > after_rev)
+        status =
+            sqlite_damaged_row(&store->reader, "record", sqlite_column_number(up_to, 0), ret_why);
     return status;
 }
 
@@ -62,18 +71,20 @@ enum tocsin_status sqlite_list(struct store *handle, struct bytes kind, uint64_t
     sqlite_bind_number(list, 1, after_rev);
     sqlite_bind_number(list, 2, (uint64_t)scan + 1); /* one more tells whether that was all */
     uint64_t next = 0;
-    int code;
-    while ((code = sqlite3_step(list)) == SQLITE_ROW) {
+    int code = SQLITE_DONE;
+    status = check_place(store, after_rev, ret_why);
+    while (status == TOCSIN_OK && (code = sqlite3_step(list)) == SQLITE_ROW) {
         struct store_record record;
         if (scan-- == 0) {
             next = after_rev;
             break;
         }
+        bool ascends = sqlite_column_number(list, 0) > after_rev;
         after_rev = sqlite_column_number(list, 0);
-        bool whole = sqlite_read_head(list, &record);
+        bool whole = sqlite_read_head(list, &record) && ascends;
         bool wanted = whole && bytes_equal(record.kind, kind);
         if (!whole || (wanted && !sqlite_read_doc(list, &record))) {
-            status = damaged_row(store, "record", after_rev, ret_why);
+            status = sqlite_damaged_row(&store->reader, "record", after_rev, ret_why);
             break;
         }
         if (wanted && !visit(arg, &record)) {
@@ -84,6 +95,7 @@ enum tocsin_status sqlite_list(struct store *handle, struct bytes kind, uint64_t
     if (status == TOCSIN_OK)
         status = ended(store, code, ret_why);
     (void)sqlite3_reset(list);
+    (void)sqlite3_reset(store->reader.statements[SQLITE_UP_TO_STATEMENT]);
     if (status == TOCSIN_OK)
         *ret_next = next;
     return status;
@@ -98,7 +110,7 @@ static enum tocsin_status read_books(struct sqlite_store *store, struct ledger *
     int code = sqlite3_step(now);
     enum tocsin_status status = ended(store, code, ret_why);
     if (status == TOCSIN_OK && (code != SQLITE_ROW || !sqlite_read_ledger(now, ret_ledger, &list)))
-        status = damaged_row(store, "dead", 0, ret_why);
+        status = sqlite_damaged_row(&store->reader, "dead", ret_ledger->commit, ret_why);
     (void)sqlite3_reset(now);
     return status;
 }
@@ -122,7 +134,7 @@ static enum tocsin_status visit_events(struct sqlite_store *store, const struct 
         if (code != SQLITE_ROW && code != SQLITE_DONE)
             break;
         if (code == SQLITE_DONE || !sqlite_read_event(events, &event) || event.seq != next) {
-            status = damaged_row(store, "event", next, ret_why);
+            status = sqlite_damaged_row(&store->reader, "event", next, ret_why);
             break;
         }
         wanted = visit(arg, &event);

@@ -49,24 +49,31 @@ void sqlite_bind_record(sqlite3_stmt *put, const struct store_record *record)
     sqlite_bind_bytes(put, 10, record->doc);
 }
 
-bool sqlite_read_head(sqlite3_stmt *statement, struct store_record *ret_record)
+bool sqlite_head_of(sqlite3_value **values, uint64_t crc, struct store_record *ret_record)
 {
     struct store_record record = {
-        .rev = sqlite_column_number(statement, 0),
-        .kind = sqlite_column_bytes(statement, 1),
-        .key = sqlite_column_bytes(statement, 2),
-        .due_ms = (int64_t)sqlite_column_number(statement, 4),
-        .mark = (uint8_t)sqlite_column_number(statement, 6),
-        .tag = sqlite_column_bytes(statement, 7),
+        .rev = sqlite_number(values[0]),
+        .kind = sqlite_bytes(values[1]),
+        .key = sqlite_bytes(values[2]),
+        .due_ms = (int64_t)sqlite_number(values[4]),
+        .mark = (uint8_t)sqlite_number(values[6]),
+        .tag = sqlite_bytes(values[7]),
         .doc = {"", 0},
     };
-    bool same = sqlite3_column_type(statement, 3) == SQLITE_NULL;
-    record.home = same ? record.key : sqlite_column_bytes(statement, 3);
-    uint64_t basis = sqlite_column_number(statement, 5);
+    bool same = sqlite3_value_type(values[3]) == SQLITE_NULL;
+    record.home = same ? record.key : sqlite_bytes(values[3]);
+    uint64_t basis = sqlite_number(values[5]);
     record.basis = basis == STORE_WALL ? STORE_WALL : STORE_ELAPSED;
     *ret_record = record;
-    return basis <= STORE_WALL &&
-           sqlite_column_number(statement, 8) >> 32 == head_checksum(&record);
+    return basis <= STORE_WALL && crc >> 32 == head_checksum(&record);
+}
+
+bool sqlite_read_head(sqlite3_stmt *statement, struct store_record *ret_record)
+{
+    sqlite3_value *values[SQLITE_HEAD_COLUMNS];
+    for (int i = 0; i < SQLITE_HEAD_COLUMNS; i++)
+        values[i] = sqlite3_column_value(statement, i);
+    return sqlite_head_of(values, sqlite_column_number(statement, SQLITE_HEAD_COLUMNS), ret_record);
 }
 
 bool sqlite_read_doc(sqlite3_stmt *statement, struct store_record *record)

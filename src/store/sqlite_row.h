@@ -24,6 +24,10 @@ bool sqlite_read_doc(sqlite3_stmt *statement, struct store_record *record);
 bool sqlite_read_event(sqlite3_stmt *statement, struct store_event *ret_event);
 bool sqlite_read_ledger(sqlite3_stmt *statement, struct ledger *ret_ledger, struct bytes *ret_list);
 
+/* The same from the values of the columns before crc, and crc. */
+enum { SQLITE_HEAD_COLUMNS = 8 };
+bool sqlite_head_of(sqlite3_value **values, uint64_t crc, struct store_record *ret_record);
+
 /* How much of event_bytes an event takes. */
 uint64_t sqlite_event_bytes(const struct store_event *event);
 enum { SQLITE_EVENT_EXTRA_BYTES = 32 }; /* its numbers */

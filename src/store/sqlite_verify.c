@@ -8,9 +8,10 @@
 
 #include "schedule/reason.h"
 #include "store/sqlite_log.h"
+#include "store/sqlite_place.h"
 #include "store/sqlite_row.h"
 
-enum { SENTENCE_BYTES_MAX = 300, PROGRESS_ROWS = 16384, PAGE_BYTES = 4096 };
+enum { SENTENCE_BYTES_MAX = 300, PROGRESS_ROWS = 16384, PAGE_BYTES = 4096, PLACES_MAX = 1000 };
 
 struct walk {
     const struct store_inspection *how;
@@ -51,6 +52,15 @@ static void check_end(struct walk *walk, const char *table, int code)
         damaged(walk, "table %s cannot be read on: %s", table, sqlite3_errmsg(walk->db.handle));
 }
 
+/* One in a row, which is looked for in the file as long as there are few. */
+static void damaged_row(struct walk *walk, const char *table, uint64_t row, const char *what)
+{
+    char where[SQLITE_PLACE_BYTES] = "";
+    if (walk->report.damages < PLACES_MAX)
+        sqlite_place_row(&walk->db, table, row, where);
+    damaged(walk, "table %s, row %llu%s: %s", table, (unsigned long long)row, where, what);
+}
+
 /* SQLite's findings name pages; a byte is easier to find. */
 static void check_pages(struct walk *walk)
 {
@@ -83,7 +93,7 @@ static void check_meta(struct walk *walk, uint64_t *ret_incarnation)
     (void)sqlite_db_number(&walk->db, "SELECT epoch FROM meta", &epoch, NULL);
     (void)sqlite_db_number(&walk->db, "SELECT crc FROM meta", &crc, NULL);
     if (crc != sqlite_meta_checksum((uint64_t)incarnation, (uint64_t)epoch))
-        damaged(walk, "table meta, row 1: it is not what was written");
+        damaged_row(walk, "meta", 1, "it is not what was written");
     walk->report.epoch = (uint64_t)epoch;
     *ret_incarnation = (uint64_t)incarnation;
 }
@@ -103,8 +113,7 @@ static enum tocsin_status walk_ledgers(struct walk *walk)
         bool whole = sqlite_read_ledger(ledgers, &walk->ledger, &list);
         status = whole ? dead_set_add_list(&walk->set, list) : TOCSIN_DAMAGED;
         if (status == TOCSIN_DAMAGED)
-            damaged(walk, "table dead, row %llu: it is not what was written",
-                    (unsigned long long)walk->ledger.commit);
+            damaged_row(walk, "dead", walk->ledger.commit, "it is not what was written");
         rows++;
     }
     check_end(walk, "dead", code);
@@ -118,13 +127,12 @@ static void check_record(struct walk *walk, sqlite3_stmt *list, uint64_t last, b
 {
     struct store_record record;
     bool whole = sqlite_read_head(list, &record);
-    unsigned long long rev = record.rev;
     if (whole && (record.rev <= last || record.rev > walk->ledger.high_rev))
-        damaged(walk, "table record, row %llu: it is out of order", rev);
+        damaged_row(walk, "record", record.rev, "it is out of order");
     if (!whole)
-        damaged(walk, "table record, row %llu: it is not what was written", rev);
+        damaged_row(walk, "record", record.rev, "it is not what was written");
     else if (!sqlite_read_doc(list, &record))
-        damaged(walk, "table record, row %llu: its doc is not what was written", rev);
+        damaged_row(walk, "record", record.rev, "its doc is not what was written");
     else if (!dead && walk->how->record != NULL)
         walk->enough = !walk->how->record(walk->how->arg, &record);
     if (dead)
@@ -171,8 +179,7 @@ static void walk_events(struct walk *walk)
             damaged(walk, "table event: row %llu stands where %llu should",
                     (unsigned long long)event.seq, (unsigned long long)next);
         if (!whole)
-            damaged(walk, "table event, row %llu: it is not what was written",
-                    (unsigned long long)event.seq);
+            damaged_row(walk, "event", event.seq, "it is not what was written");
         else if (walk->how->event != NULL)
             walk->enough = !walk->how->event(walk->how->arg, &event);
         next = event.seq + 1;

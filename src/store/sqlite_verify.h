@@ -20,7 +20,8 @@ struct store_inspection {
     /* All may be NULL. Living versions, then events; then nothing more when one answers false. */
     bool (*record)(void *arg, const struct store_record *record);
     bool (*event)(void *arg, const struct store_event *event);
-    /* One sentence a finding, such as "table record, row 17: its doc is not what was written". */
+    /* One sentence a finding, such as
+     * "table record, row 17 at byte 69700 (page 18): its doc is not what was written". */
     void (*damage)(void *arg, const char *sentence);
     void (*progress)(void *arg, uint64_t done, uint64_t of);
     void *arg;

@@ -91,6 +91,7 @@ struct store_state {
     struct store_time time;
     uint64_t living;         /* an estimate, for a progress bar */
     uint64_t tail_bytes_cut; /* of a torn tail, at this open */
+    uint64_t commits_lost;   /* acknowledged ones that this open gave up, as it was told to */
 };
 
 struct store_sizes {

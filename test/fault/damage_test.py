@@ -7,8 +7,10 @@ either the server refuses, naming the file, the byte or the row, and what to do;
 acknowledged task is there byte for byte or answers for itself that it is damaged. Never is
 something missing in silence.
 """
+import os
 import random
 import shutil
+import subprocess
 import sys
 
 import fault
@@ -88,6 +90,7 @@ def try_flips(tocsin, settled, name, count):
                 fault.expect("tocsin.db" in why and where and
                              ("Restore a backup" in why or "use the version" in why),
                              f"byte {at} of {name}: {why}")
+                fault.expect(", row " not in why or " at byte " in why, f"byte {at} of {name}: no place: {why}")
                 again, server = start(tocsin, data)  # being asked twice changes nothing
                 fault.expect(server is None, f"byte {at} of {name}: the second time it starts")
             else:
@@ -102,6 +105,29 @@ def try_flips(tocsin, settled, name, count):
 
 def test_a_flipped_byte_in_the_file_is_never_silent(tocsin):
     fault.expect(try_flips(tocsin, True, "tocsin.db", 40) > 0, "nothing was refused")
+
+
+# "A damaged file: refused with the offset and what to do." (law 6)
+def test_a_damaged_row_is_told_by_its_page(tocsin):
+    with fault.folder() as folder:
+        make_store(tocsin, folder, settled=True)
+        data = folder / "data"
+        text = (data / "tocsin.db").read_bytes()
+        places = [at for at in range(len(text)) if text.startswith(b"t30", at)]
+        told = 0
+        for at in places:  # of the record, of its events, and of old copies in pages that were split
+            flip(data / "tocsin.db", at + 1)
+            why, server = start(tocsin, data)
+            if server is None:
+                told += 1
+                fault.expect(f" (page {at // 4096 + 1})" in why and " at byte " in why and
+                             "table record, row " in why and "Restore a backup" in why, f"byte {at}: {why}")
+                done = subprocess.run([tocsin, "verify", data], capture_output=True, text=True, check=False)
+                fault.expect(done.returncode == 1 and f" (page {at // 4096 + 1})" in done.stderr, done.stderr)
+            else:
+                server.__exit__()
+            (data / "tocsin.db").write_bytes(text)
+        fault.expect(told == 1, f"{told} of {len(places)} were refused")
 
 
 def test_a_flipped_byte_in_the_log_is_never_silent(tocsin):
@@ -130,6 +156,17 @@ def test_a_torn_tail_is_cut_and_reported(tocsin):
                              f"{size} bytes: {server.said()}")
 
 
+def test_a_cut_file_is_refused_and_verify_counts_it(tocsin):
+    with fault.folder() as folder:
+        make_store(tocsin, folder, True)
+        os.truncate(folder / "data/tocsin.db", 20000)
+        why, server = start(tocsin, folder / "data")
+        fault.expect(server is None and "damaged at byte 20000: it ends there" in why, f"{why}")
+        done = subprocess.run([tocsin, "verify", folder / "data"], capture_output=True, text=True, check=False)
+        fault.expect(done.returncode == 1 and "nothing damaged" not in done.stdout and
+                     "20000" in done.stderr, f"{done}")
+
+
 # The counter beside the log knows of commits that the log has lost.
 def test_a_cut_log_is_refused_unless_the_loss_is_accepted(tocsin):
     with fault.folder() as folder:
@@ -144,6 +181,7 @@ def test_a_cut_log_is_refused_unless_the_loss_is_accepted(tocsin):
         why, server = start(tocsin, folder / "data", "--accept-loss")
         fault.expect(server is not None, f"{why}")
         with server:
+            fault.expect("acknowledged commits were lost" in server.said(), "nothing is silent")
             server.client().good("PUT", "/v1/tasks/new", {"delay": "1h"})
             server.kill()
         why, server = start(tocsin, folder / "data")  # once accepted, it is over

@@ -4,6 +4,7 @@
 (Claims; W-05, W-25)"""
 import pathlib
 import random
+import select
 import signal
 import subprocess
 import sys
@@ -98,7 +99,7 @@ def test_it_stops_in_time_under_load_and_keeps_its_word(tocsin):
             threads = [threading.Thread(target=ask, args=(i,)) for i in range(6)]
             for thread in threads:
                 thread.start()
-            time.sleep(0.5)
+            fault.wait_until(lambda: len(told) > 200, "the load is under way")
             began = time.monotonic()
             code = server.stop(20)
             took = time.monotonic() - began
@@ -123,7 +124,7 @@ def test_a_client_that_takes_nothing_does_not_hold_it_up(tocsin):
         slow.good("GET", "/v1/info")
         for _ in range(30):
             slow.socket.sendall(b"GET /v1/tasks?limit=1000 HTTP/1.1\r\nHost: localhost\r\n\r\n")
-        time.sleep(0.2)
+        fault.expect(select.select([slow.socket], [], [], fault.PATIENCE)[0], "no answer has begun")
         began = time.monotonic()
         code = server.stop(20)
         took = time.monotonic() - began
@@ -139,11 +140,12 @@ def test_a_second_signal_ends_it_at_once(tocsin):
         stuck = server.client()
         stuck.good("GET", "/v1/info")
         stuck.socket.sendall(b"POST /v1/tasks HTTP/1.1\r\nHost: localhost\r\nContent-Length: 99\r\n")
-        time.sleep(0.1)
+        for _ in range(2):  # by then its loop has seen what was sent before
+            server.client().good("GET", "/healthz")
         server.process.send_signal(signal.SIGTERM)
-        time.sleep(0.3)
-        if server.process.poll() is None:
-            server.process.send_signal(signal.SIGTERM)
+        fault.wait_until(lambda: 'msg="stopping: draining"' in server.said(), "it has seen the first signal")
+        fault.expect(server.process.poll() is None, "it did not wait for the one who is stuck")
+        server.process.send_signal(signal.SIGTERM)
         fault.expect(server.ends(5) == 0, "exit")
         stuck.close()
 

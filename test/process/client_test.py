@@ -10,19 +10,17 @@ import json
 import os
 import pathlib
 import re
-import signal
 import socket
+import subprocess
 import sys
 import tempfile
 
-import support
-from support import end, holds, same, wait_for
-
-TOCSIN = support.Tocsin(os.path.abspath(sys.argv[1])) if len(sys.argv) == 2 else sys.exit(__doc__)
+from support import (PATIENCE, TOCSIN, alone, end, holds, main, real_server, same, shared,
+                     start_tocsin, tocsin, wait_for)
 
 
 def good(server, *words, **more):
-    done = TOCSIN.run(*words, url=server.url, **more)
+    done = tocsin(*words, url=server.url, **more)
     same((done.returncode, done.stderr), (0, ""), " ".join(words))
     return done.stdout
 
@@ -32,7 +30,7 @@ def as_json(server, *words, **more):
 
 
 def refused(server, *words, code=1, **more):
-    done = TOCSIN.run(*words, url=server.url, **more)
+    done = tocsin(*words, url=server.url, **more)
     same((done.returncode, done.stdout), (code, ""), " ".join(words))
     same("\x1b" in done.stderr, False, "escape codes")
     holds(done.stderr, f"tocsin {words[0]}: ")
@@ -45,7 +43,8 @@ def free_port():
         return probe.getsockname()[1]
 
 
-def test_add_takes_every_field(server):
+@shared
+def add_takes_every_field(server):
     task = as_json(server, "add", "--id", "all", "--name", "Every field", "--cron", "30 2 * * *",
                    "--tz", "Europe/Berlin", "--repeat", "5", "--misfire", "skip", "--overlap",
                    "queue", "--jitter", "30s", "--queue", "q1", "--payload", '{"n": 1e400}',
@@ -64,12 +63,14 @@ def test_add_takes_every_field(server):
         same(as_json(server, "add", "--at", at)["due_ms"], due, at)
 
 
-def test_add_says_when_it_is_due(server):
+@shared
+def add_says_when_it_is_due(server):
     said = good(server, "add", "--id", "soon", "--delay", "5m")
     same(bool(re.fullmatch(r"soon pending, due in (4m 59s|5m) \(20.*\)\n", said)), True, said)
 
 
-def test_add_takes_a_payload_from_a_file_and_from_stdin(server):
+@shared
+def add_takes_a_payload_from_a_file_and_from_stdin(server):
     with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
         file.write('\n{"from": "file"}\n')
         file.flush()
@@ -79,7 +80,8 @@ def test_add_takes_a_payload_from_a_file_and_from_stdin(server):
     same(server.task("stdin")["payload"], [1, 2])
 
 
-def test_add_refuses_what_is_wrong(server):
+@shared
+def add_refuses_what_is_wrong(server):
     holds(refused(server, "add", "--delay", "soon"), "delay", "400 VALIDATE_FAILED")
     holds(refused(server, "add", "--delay", "1s", "--at", "2100-01-01T00:00:00Z"), "400")
     good(server, "add", "--id", "twice", "--delay", "1h")
@@ -90,7 +92,8 @@ def test_add_refuses_what_is_wrong(server):
     holds(refused(server, "add", "--replace", code=2), "--replace needs --id")
 
 
-def test_add_replaces_a_task_of_the_revision_it_is_told(server):
+@shared
+def add_replaces_a_task_of_the_revision_it_is_told(server):
     first = as_json(server, "add", "--id", "swap", "--delay", "1h")
     holds(refused(server, "add", "--id", "swap", "--replace", "--delay", "2h", "--if-match",
                   str(first["rev"] + 1000)), "412")
@@ -99,18 +102,20 @@ def test_add_replaces_a_task_of_the_revision_it_is_told(server):
     same(second["delay"], "2h")
 
 
-def test_asking_twice_with_one_key_is_asking_once(server):
+@shared
+def asking_twice_with_one_key_is_asking_once(server):
     words = ("add", "--delay", "1h", "--idempotency-key", "once-only")
     same(as_json(server, *words)["id"], as_json(server, *words)["id"])
 
 
-def test_a_batch_is_added_and_what_is_refused_is_named(server):
+@shared
+def a_batch_is_added_and_what_is_refused_is_named(server):
     lines = [json.dumps({"id": f"batch-{n}", "delay": "1h"}) for n in range(2500)]
     with tempfile.NamedTemporaryFile("w") as file:
         file.write("\n".join(lines) + "\n")
         file.flush()
         holds(good(server, "add", "--batch", file.name), "2 500 added, 0 refused")
-    done = TOCSIN.run("add", "--batch", "-", url=server.url,
+    done = tocsin("add", "--batch", "-", url=server.url,
                       given='{"delay":"1h"}\n\n{"delay":"never"}\n{"id":"batch-7"}\n')
     same(done.returncode, 1)
     holds(done.stdout, "1 added, 2 refused")
@@ -121,7 +126,8 @@ def test_a_batch_is_added_and_what_is_refused_is_named(server):
     holds(refused(server, "add", "--batch", "/nowhere", code=2), "/nowhere")
 
 
-def test_ls_filters_and_follows_the_cursor(server):
+@shared
+def ls_filters_and_follows_the_cursor(server):
     for n in range(5):
         good(server, "add", "--id", f"ls-{n}", "--delay", "1h", "--queue", "ls-q")
     good(server, "pause", "ls-3")
@@ -131,12 +137,13 @@ def test_ls_filters_and_follows_the_cursor(server):
     same(len(good(server, "ls", "--queue", "ls-q", "--status", "pending").splitlines()), 5)
     same([task["id"] for task in as_json(server, "ls", "--prefix", "ls-", "--limit", "2")["tasks"]],
          ["ls-0", "ls-1"])
-    done = TOCSIN.run("ls", "--prefix", "none-such", url=server.url)
+    done = tocsin("ls", "--prefix", "none-such", url=server.url)
     same((done.returncode, done.stdout, done.stderr), (0, "", "no tasks\n"))
     holds(refused(server, "ls", "--status", "sleeping"), "status", "400")
 
 
-def test_show_and_why_explain(server):
+@shared
+def show_and_why_explain(server):
     good(server, "add", "--id", "look/at me", "--delay", "1h", "--payload", '"p"')
     holds(good(server, "show", "look/at me"), "look/at me", "status       pending", "in 59m", '"p"')
     holds(good(server, "why", "look/at me"), "it is not due yet", "default")
@@ -147,18 +154,18 @@ def test_show_and_why_explain(server):
         refused(server, command, "..", code=2)
 
 
-def test_a_task_cannot_talk_to_the_terminal(server):
-    server.ask("POST", "/v1/tasks", {"id": "evil", "delay": 0, "retry": {"max": 0},
-                                     "target": {"type": "queue", "queue": "evil"}})
-    run = server.ask("POST", "/v1/queues/evil/lease", {"wait": "5s"})[1]["runs"][0]["run"]
-    server.ask("POST", f"/v1/runs/{run}/nack", {"error": "\x1b]0;gotcha\x07 \x9b31m"})
+@shared
+def a_task_cannot_talk_to_the_terminal(server):
+    server.add(id="evil", delay=0, retry={"max": 0}, target={"type": "queue", "queue": "evil"})
+    server.nack(server.lease_one("evil", wait="5s"), error="\x1b]0;gotcha\x07 \x9b31m")
     for words in (("show", "evil"), ("incidents",)):
         said = good(server, *words)
         holds(said, "gotcha")
         same([c for c in said if c in "\x1b\x07\x9b"], [], "control characters")
 
 
-def test_changes_of_several_tasks(server):
+@shared
+def changes_of_several_tasks(server):
     for n in range(3):
         good(server, "add", "--id", f"change-{n}", "--delay", "1h", "--queue", "change")
     holds(good(server, "pause", "change-0", "change-1"), "change-0 paused\nchange-1 paused\n")
@@ -166,30 +173,31 @@ def test_changes_of_several_tasks(server):
     good(server, "pause", "change-2", "--until", until.isoformat())
     holds(good(server, "resume", "change-0"), "change-0 pending, due in")
     good(server, "fire", "change-1")
-    wait_for(lambda: server.ask("GET", "/v1/queues")[1]["queues"] and any(
+    wait_for(lambda: server.get("/v1/queues")["queues"] and any(
         row["queue"] == "change" and row["depth"] == 1
-        for row in server.ask("GET", "/v1/queues")[1]["queues"]), "change-1 is ready")
+        for row in server.get("/v1/queues")["queues"]), "change-1 is ready")
     holds(good(server, "queues"), "QUEUE", "change ")
     holds(good(server, "cancel", "change-0", "change-1", "change-2"), "change-2 cancelled")
-    done = TOCSIN.run("cancel", "no-such", "change-0", url=server.url)
+    done = tocsin("cancel", "no-such", "change-0", url=server.url)
     same(done.returncode, 1)
-    holds(done.stderr, "404 NOT_FOUND", "'no-such'")
+    same(done.stderr, "".join(f"tocsin cancel: {name}: there is no such task (404 NOT_FOUND)\n"
+                              for name in ("no-such", "change-0")))
     for command in ("pause", "resume", "fire"):
         holds(refused(server, command, "no-such"), "404 NOT_FOUND")
 
 
-def test_if_match_guards_a_change(server):
+@shared
+def if_match_guards_a_change(server):
     rev = as_json(server, "add", "--id", "guarded", "--delay", "1h")["rev"]
     holds(refused(server, "cancel", "guarded", "--if-match", str(rev + 1000)), "412")
     good(server, "cancel", "guarded", "--if-match", str(rev))
 
 
-def test_incidents_are_listed_retried_and_dropped(server):
+@shared
+def incidents_are_listed_retried_and_dropped(server):
     for task_id in ("broken-0", "broken-1"):
-        server.ask("POST", "/v1/tasks", {"id": task_id, "delay": 0, "retry": {"max": 0},
-                                         "target": {"type": "queue", "queue": "broken"}})
-        run = server.ask("POST", "/v1/queues/broken/lease", {"wait": "5s"})[1]["runs"][0]["run"]
-        server.ask("POST", f"/v1/runs/{run}/nack", {"error": "the disk is on fire"})
+        server.add(id=task_id, delay=0, retry={"max": 0}, target={"type": "queue", "queue": "broken"})
+        server.nack(server.lease_one("broken", wait="5s"), error="the disk is on fire")
     holds(good(server, "incidents"), "broken-0", "the disk is on fire")
     holds(good(server, "incidents", "retry", "broken-0"), "broken-0 is tried again")
     holds(good(server, "incidents", "drop", "broken-1"), "broken-1 is dropped")
@@ -200,64 +208,70 @@ def test_incidents_are_listed_retried_and_dropped(server):
     holds(refused(server, "incidents", "retry", code=2), "the id of a task is missing")
 
 
-def test_events_are_followed_also_over_a_restart():
-    with support.Server(TOCSIN.path, "--set", "history.tasks=all") as server:
-        follower = TOCSIN.start("events", "--limit", "2", "--json", url=server.url)
+@alone
+def events_are_followed_also_over_a_restart():
+    with real_server("--set", "history.tasks=all") as server:
+        follower = start_tocsin("events", "--limit", "2", "--json", url=server.url)
         try:
-            server.ask("POST", "/v1/tasks", {"id": "one", "delay": "1h"})
-            server.ask("DELETE", "/v1/tasks/one")
+            server.add(id="one", delay="1h")
+            server.delete("/v1/tasks/one")
             first = json.loads(follower.stdout.readline())
             same(first["key"], "one")
             server.kill()
             server.start()
-            server.ask("POST", "/v1/tasks", {"id": "two", "delay": "1h"})
-            server.ask("DELETE", "/v1/tasks/two")
+            server.add(id="two", delay="1h")
+            server.delete("/v1/tasks/two")
             second = json.loads(follower.stdout.readline())
             same(second["seq"] > first["seq"], True)
-            same(follower.wait(timeout=support.PATIENCE), 0)
+            same(follower.wait(timeout=PATIENCE), 0)
         finally:
             end(follower)
         holds(good(server, "events", "--limit", "1"), " one")
 
 
-def test_info_says_which_server_it_is(server):
+@shared
+def info_says_which_server_it_is(server):
     holds(good(server, "info"), "version", "store        sqlite", "records")
     same("limits" in as_json(server, "info"), True)
 
 
-def test_bench_does_all_its_tasks(server):
+@shared
+def bench_does_all_its_tasks(server):
     done = as_json(server, "bench", "--tasks", "300", "--connections", "4", "--spread", "200ms")
     same((done["scheduled"], done["acked"]), (300, 300))
     holds(good(server, "bench", "--tasks", "50", "--spread", "0s"), "a second", "late", "p99")
 
 
-def test_nobody_there_is_exit_3():
+@alone
+def nobody_there_is_exit_3():
     url = f"http://127.0.0.1:{free_port()}"
     for words in (["add", "--delay", "1s"], ["ls"], ["show", "x"], ["why", "x"], ["cancel", "x"],
                   ["pause", "x"], ["resume", "x"], ["fire", "x"], ["queues"], ["incidents"],
                   ["incidents", "drop", "x"], ["events"], ["info"], ["top", "--once"],
                   ["bench", "--tasks", "1"], ["add", "--batch", "-"]):
-        done = TOCSIN.run(*words, url=url, given='{"delay":1}\n')
+        done = tocsin(*words, url=url, given='{"delay":1}\n')
         same((done.returncode, done.stdout), (3, ""), words)
-        holds(done.stderr, f"tocsin {words[0]}: cannot reach {url}: ")
+        holds(done.stderr, f"tocsin {words[0]}: cannot reach {url}: ", "; is it running? tocsin serve")
 
 
-def test_a_lost_answer_is_not_called_done():
+@alone
+def a_lost_answer_is_not_called_done():
     with socket.socket() as deaf:
         deaf.bind(("127.0.0.1", 0))
         deaf.listen()
         url = f"http://127.0.0.1:{deaf.getsockname()[1]}"
-        done = TOCSIN.run("add", "--delay", "1s", "--request-timeout", "200ms", "--url", url)
+        done = tocsin("add", "--delay", "1s", "--request-timeout", "200ms", "--url", url)
         same((done.returncode, done.stdout), (3, ""))
         holds(done.stderr, "no answer", "it may have been done or not")
 
 
-def test_tokens_come_from_the_environment_or_a_file():
+@alone
+def tokens_come_from_the_environment_or_a_file():
     with tempfile.TemporaryDirectory() as folder:
         config = pathlib.Path(folder, "tocsin.yml")
         config.write_text("tokens:\n  - name: tester\n    token: "
                           "a-token-that-is-long-enough-to-be-one\n")
-        with support.Server(TOCSIN.path, "--config", str(config)) as server:
+        with real_server("--config", str(config)) as server:
             holds(refused(server, "ls"), "401 UNAUTHORIZED")
             token = "a-token-that-is-long-enough-to-be-one"
             good(server, "info", TOCSIN_TOKEN=token)
@@ -268,62 +282,96 @@ def test_tokens_come_from_the_environment_or_a_file():
             refused(server, "info", code=2, TOCSIN_TOKEN="with\nbreak")
 
 
-def test_https_is_spoken_with_whom_it_trusts():
+@alone
+def https_is_spoken_with_whom_it_trusts():
     with tempfile.TemporaryDirectory() as folder:
         key, certificate = os.path.join(folder, "key.pem"), os.path.join(folder, "cert.pem")
-        support.subprocess.run(
+        subprocess.run(
             ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256",
              "-nodes", "-days", "2", "-subj", "/CN=localhost", "-addext",
              "subjectAltName=IP:127.0.0.1", "-keyout", key, "-out", certificate],
-            check=True, capture_output=True, timeout=support.PATIENCE)
-        with support.Server(TOCSIN.path, "--set", f"tls.certificate={certificate}", "--set",
+            check=True, capture_output=True, timeout=PATIENCE)
+        with real_server("--set", f"tls.certificate={certificate}", "--set",
                             f"tls.key={key}") as server:
             same(server.url.startswith("https://"), True, server.url)
             holds(good(server, "info", "--ca-file", certificate), "version")
             holds(refused(server, "info", code=3), "cannot reach", "certificate")
 
 
-def test_ipv6_is_spoken():
+@alone
+def ipv6_is_spoken():
     with socket.socket(socket.AF_INET6) as probe:
         try:
             probe.bind(("::1", 0))
         except OSError:
             return  # a machine without it
-    with support.Server(TOCSIN.path, address="[::1]:0") as server:
+    with real_server(address="[::1]:0") as server:
         holds(good(server, "info"), "version")
 
 
-def test_wrong_words_are_refused_with_a_suggestion():
+@shared
+def with_json_an_error_is_json_on_stderr(server):
+    nobody = f"http://127.0.0.1:{free_port()}"
+    for words, code, url, *wanted in (
+            (["show", "no-such"], 1, server.url, ("show", "no-such", 404, "NOT_FOUND")),
+            (["fire", "no-such", "nor-that"], 1, server.url, ("fire", "no-such", 404, "NOT_FOUND"),
+             ("fire", "nor-that", 404, "NOT_FOUND")),
+            (["incidents", "retry", "no-such"], 1, server.url, ("incidents", "no-such", 404, "NOT_FOUND")),
+            (["add", "--delay", "soon"], 1, server.url, ("add", None, 400, "VALIDATE_FAILED")),
+            (["add", "--batch", "-"], 1, server.url, ("add", "line 2", 400, "VALIDATE_FAILED")),
+            (["ls"], 3, nobody, ("ls", None, None, "UNREACHABLE")),
+            (["show"], 2, nobody, ("show", None, None, "USAGE")),
+            (["ls", "--statsu", "x"], 2, nobody, ("ls", None, None, "USAGE")),
+            (["shwo", "x"], 2, nobody, (None, None, None, "USAGE")),
+            (["preview", "0 0 30 2 *"], 1, nobody, ("preview", None, None, "FAILED")),
+            (["serve", "--listen", "nowhere"], 2, nobody, ("serve", None, None, "USAGE")),
+            (["verify", "/nowhere/at/all"], 1, nobody, ("verify", None, None, "FAILED"))):
+        done = tocsin(*words, "--json", url=url, given='\n{"delay":"soon"}\n')
+        same(done.returncode, code, words)
+        lines = [json.loads(line) for line in done.stderr.splitlines()]
+        same([tuple(line.get(name) for name in ("command", "about", "status", "code")) for line in lines],
+             wanted, words)
+        same(all(line["detail"] for line in lines), True, words)
+    done = tocsin("work", "q-none", "--once", "--", "--json", url=nobody)
+    holds(done.stderr, "tocsin work: ")  # what stands after -- is not ours
+
+
+@alone
+def wrong_words_are_refused_with_a_suggestion():
     for words, parts in ((["lss"], ["did you mean ls?"]), (["canel", "x"], ["cancel"]),
                          (["frobnicate"], ["the commands are:", "serve", "bench"]),
                          (["ls", "--statsu", "x"], ["unknown option '--statsu'", "--status?"]),
                          (["ls", "extra"], ["unknown argument 'extra'"]),
                          (["show"], ["the id of a task is missing"]),
                          (["info", "--url", "ftp://x"], ["--url 'ftp://x' is not allowed"])):
-        done = TOCSIN.run(*words)
+        done = tocsin(*words)
         same((done.returncode, done.stdout), (2, ""), words)
         holds(done.stderr, *parts)
-    done = TOCSIN.run("ls", url="nowhere")
+    holds(tocsin("--help").stdout, *(f"\n  {name} " for name in all_words() if " " not in name))
+    holds(tocsin("--help").stdout, "\n  completion ", "--json")
+    done = tocsin("ls", url="nowhere")
     same(done.returncode, 2)
     holds(done.stderr, "TOCSIN_URL 'nowhere'")
 
 
 def all_words():
-    return TOCSIN.run("completion", "list").stdout.splitlines()
+    return tocsin("completion", "list").stdout.splitlines()
 
 
-def test_every_command_explains_itself_with_an_example():
+@alone
+def every_command_explains_itself_with_an_example():
     names = [line for line in all_words() if " " not in line]
     same(len(names) >= 20, True, names)
     for name in names:
         for words in ([name, "--help"], ["help", name]):
-            done = TOCSIN.run(*words)
+            done = tocsin(*words)
             same((done.returncode, done.stderr), (0, ""), words)
             holds(done.stdout, f"usage: tocsin {name}", "example: tocsin ", "exit codes: ")
             same([line for line in done.stdout.splitlines() if len(line) > 100], [], "wide lines")
 
 
-def test_the_man_page_has_every_command_and_option():
+@alone
+def the_man_page_has_every_command_and_option():
     page = pathlib.Path(__file__).resolve().parent.parent.parent / "docs/man/tocsin.1"
     text = page.read_text()
     shared = text.split(".Ss The options of all clients")[1].split(".Sh COMMANDS")[0]
@@ -334,52 +382,55 @@ def test_the_man_page_has_every_command_and_option():
         section = re.split(r"\n\.S[sh] ", parts[1])[0] + shared
         if option and not re.search(rf"^\.It Fl {re.escape(option[1:])}( |$)", section, re.M):
             raise AssertionError(f"{name} {option} is missing in the man page")
-    for part in ("ENVIRONMENT", "FILES", "EXIT STATUS", "SIGNALS", "EXAMPLES"):
+    for part in ("ENVIRONMENT", "FILES", "EXIT STATUS", "DIAGNOSTICS", "SIGNALS", "EXAMPLES"):
         holds(text, f".Sh {part}\n")
 
 
-def test_the_man_page_has_no_mistakes():
+@alone
+def the_man_page_has_no_mistakes():
     page = pathlib.Path(__file__).resolve().parent.parent.parent / "docs/man/tocsin.1"
     for tool in (["mandoc", "-Tlint", "-Wwarning"], ["groff", "-mdoc", "-ww", "-z", "-Tutf8"]):
         try:
-            done = support.subprocess.run([*tool, str(page)], capture_output=True, text=True,
-                                          timeout=support.PATIENCE, check=False)
+            done = subprocess.run([*tool, str(page)], capture_output=True, text=True,
+                                          timeout=PATIENCE, check=False)
         except FileNotFoundError:
             continue
         same((done.returncode, done.stdout + done.stderr), (0, ""), tool[0])
 
 
-def test_shells_accept_the_completion():
+@alone
+def shells_accept_the_completion():
     for shell in ("bash", "zsh", "fish"):
-        script = TOCSIN.run("completion", shell)
+        script = tocsin("completion", shell)
         same((script.returncode, script.stderr), (0, ""))
         for name in ("serve", "work", "top"):
             holds(script.stdout, name)
     for shell in ("bash", "zsh"):
-        done = support.subprocess.run(["bash", "-n"], input=TOCSIN.run("completion", shell).stdout,
+        done = subprocess.run(["bash", "-n"], input=tocsin("completion", shell).stdout,
                                       capture_output=True, text=True, check=False,
-                                      timeout=support.PATIENCE)
+                                      timeout=PATIENCE)
         same((done.returncode, done.stderr), (0, ""), shell)
-    holds(TOCSIN.run("completion", "tcsh").stderr, "none of bash, zsh and fish")
+    holds(tocsin("completion", "tcsh").stderr, "none of bash, zsh and fish")
 
 
-def test_bash_completes_commands_and_options():
+@alone
+def bash_completes_commands_and_options():
     for words, wanted in ((["tocsin", "ca"], ["cancel"]), (["tocsin", "ls", "--pre"], ["--prefix"]),
                           (["tocsin", "help", "res"], ["resume"]),
                           (["tocsin", "add", "--retry-m"], ["--retry-max"])):
         quoted = " ".join(f"'{word}'" for word in words)
-        done = support.subprocess.run(
+        done = subprocess.run(
             ["bash", "-c", f'. <("$0" completion bash); COMP_WORDS=({quoted}); '
              f'COMP_CWORD={len(words) - 1}; _tocsin; printf "%s\\n" "${{COMPREPLY[@]}}"',
-             TOCSIN.path], capture_output=True, text=True, check=False, timeout=support.PATIENCE)
+             TOCSIN], capture_output=True, text=True, check=False, timeout=PATIENCE)
         same(done.stdout.split(), wanted, words)
 
 
-def test_verify_and_dump_of_a_good_a_locked_and_a_damaged_folder():
-    with support.Server(TOCSIN.path) as server:
+@alone
+def verify_and_dump_of_a_good_a_locked_and_a_damaged_folder():
+    with real_server() as server:
         for n in range(50):
-            server.ask("POST", "/v1/tasks", {"id": f"kept-{n}", "delay": "1h",
-                                             "payload": f"MARK{n:04}MARK"})
+            server.add(id=f"kept-{n}", delay="1h", payload=f"MARK{n:04}MARK")
         for command in ("verify", "dump"):
             holds(refused(server, command, server.data), "is in use by process",
                   str(server.process.pid))
@@ -396,23 +447,21 @@ def test_verify_and_dump_of_a_good_a_locked_and_a_damaged_folder():
                 path.write_bytes(whole.replace(b"MARK0007MARK", b"MARK0008MARK"))
                 damaged += 1
         same(damaged > 0, True, "a file has the payload")
-        done = TOCSIN.run("verify", server.data)
+        done = tocsin("verify", server.data)
         same(done.returncode, 1)
-        holds(done.stderr, "tocsin verify: damaged: ", "go back to the last good backup")
-        done = TOCSIN.run("dump", server.data)
+        holds(done.stderr, "tocsin verify: damaged: table record, row ", " at byte ", " (page ",
+              "go back to the last good backup")
+        found = json.loads(tocsin("verify", server.data, "--json").stderr.splitlines()[0])
+        same((found["command"], found["code"]), ("verify", "DAMAGED"))
+        done = tocsin("dump", server.data)
         same(done.returncode, 1)
         same(len(done.stdout.splitlines()) < 50, True, "the damaged one is left out")
     with tempfile.TemporaryDirectory() as folder:
         for command in ("verify", "dump"):
-            done = TOCSIN.run(command, os.path.join(folder, "nothing"))
+            done = tocsin(command, os.path.join(folder, "nothing"))
             same((done.returncode, done.stdout), (1, ""))
             same(os.listdir(folder), [], "nothing is made")
 
 
-def main():
-    with support.Server(TOCSIN.path) as server:
-        return support.run_tests(sys.modules["__main__"], server=server)
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(jobs=1))

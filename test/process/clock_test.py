@@ -4,7 +4,7 @@
 import random
 import sys
 
-from server_support import main, same, test
+from support import main, same, test
 
 SECOND, MINUTE, HOUR, DAY = 1000, 60000, 3600000, 86400000
 

@@ -18,29 +18,12 @@ import subprocess
 import sys
 import termios
 import time
-import traceback
 
-TOCSIN = os.path.abspath(sys.argv[1]) if len(sys.argv) == 2 else sys.exit(__doc__)
+from support import PATIENCE, TOCSIN, alone, holds, main, same, tocsin
+
 GEOMETRIES = ("fine", "default", "game", "order")
-PATIENCE = 30.0  # seconds until a test gives up on the binary
 SHOW_CURSOR, HIDE_CURSOR = "\x1b[?25h", "\x1b[?25l"
 ESCAPE = re.compile(r"\x1b\[(\??)([\d;]*)([A-Za-z])")
-
-
-def run(*arguments, **more):
-    return subprocess.run([TOCSIN, *arguments], capture_output=True, text=True, timeout=PATIENCE,
-                          stdin=subprocess.DEVNULL, check=False, **more)
-
-
-def same(seen, wanted, what=""):
-    if seen != wanted:
-        raise AssertionError(f"{what}: {seen!r} instead of {wanted!r}")
-
-
-def holds(text, *parts):
-    for part in parts:
-        if part not in text:
-            raise AssertionError(f"{part!r} is missing in:\n{text}")
 
 
 class Picture:
@@ -177,8 +160,9 @@ def ended_well(terminal):
     holds(summary, "Early:    0. Lost: 0. Unexpected: 0.", "Check:    OK", "Read next:")
 
 
+@alone
 def demo_into_a_pipe_says_it_in_plain_lines():
-    done = run("demo", "--seconds", "2.2")
+    done = tocsin("demo", "--seconds", "2.2")
     same((done.returncode, done.stderr), (0, ""))
     same("\x1b" in done.stdout or "\r" in done.stdout, False, "escape codes")
     lines = re.findall(r"^ +\d\.\d s  .* fired; late .*; early 0$", done.stdout, re.M)
@@ -187,6 +171,7 @@ def demo_into_a_pipe_says_it_in_plain_lines():
           "Early:    0. Lost: 0. Unexpected: 0.", "bytes each", "Check:    OK", "README.md")
 
 
+@alone
 def demo_on_a_dumb_terminal_says_it_in_plain_lines():
     terminal = Terminal(80, 24, "--seconds", "0.2", TERM="dumb")
     terminal.end()
@@ -195,9 +180,10 @@ def demo_on_a_dumb_terminal_says_it_in_plain_lines():
     holds(terminal.said, "Early:    0.")
 
 
+@alone
 def demo_json_adds_up_on_every_geometry():
     for geometry in GEOMETRIES:
-        done = run("demo", "--json", "--seconds", "0.4", "--geometry", geometry, "--seed=7")
+        done = tocsin("demo", "--json", "--seconds", "0.4", "--geometry", geometry, "--seed=7")
         same((done.returncode, done.stderr, done.stdout.count("\n")), (0, "", 1), geometry)
         seen = json.loads(done.stdout)
         same((seen["geometry"], seen["seed"], seen["check"], seen["good"]),
@@ -212,6 +198,7 @@ def demo_json_adds_up_on_every_geometry():
         same(seen["seconds"] >= 0.4, True, geometry)
 
 
+@alone
 def demo_fits_80_by_24():
     terminal = Terminal(80, 24, "--seconds", "600")
     terminal.frames(8)
@@ -224,6 +211,7 @@ def demo_fits_80_by_24():
     holds(terminal.said, "\x1b[0;36m")
 
 
+@alone
 def demo_fits_40_by_12():
     terminal = Terminal(40, 12, "--seconds", "1")
     terminal.frames(2)
@@ -232,6 +220,7 @@ def demo_fits_40_by_12():
     ended_well(terminal)
 
 
+@alone
 def demo_fits_what_is_hardly_a_terminal():
     for cols, rows in ((1, 1), (9, 3), (500, 200)):
         terminal = Terminal(cols, rows, "--seconds", "0.3")
@@ -241,6 +230,7 @@ def demo_fits_what_is_hardly_a_terminal():
         ended_well(terminal)
 
 
+@alone
 def demo_follows_the_size_of_the_window():
     terminal = Terminal(120, 40, "--seconds", "20")
     terminal.frames(3)
@@ -252,6 +242,7 @@ def demo_follows_the_size_of_the_window():
     ended_well(terminal)
 
 
+@alone
 def demo_ends_on_q_with_the_summary():
     terminal = Terminal(80, 24, "--seconds", "600")
     terminal.frames(2)
@@ -261,6 +252,7 @@ def demo_ends_on_q_with_the_summary():
     ended_well(terminal)
 
 
+@alone
 def demo_gives_the_terminal_back_on_a_signal():
     for number in (signal.SIGINT, signal.SIGTERM):
         terminal = Terminal(80, 24, "--seconds", "600")
@@ -273,6 +265,7 @@ def demo_gives_the_terminal_back_on_a_signal():
         ended_well(terminal)
 
 
+@alone
 def demo_steps_aside_when_stopped_and_comes_back():
     terminal = Terminal(80, 24, "--seconds", "600")
     terminal.frames(2)
@@ -290,6 +283,7 @@ def demo_steps_aside_when_stopped_and_comes_back():
     same((terminal.code, terminal.said.count(SHOW_CURSOR)), (0, 2))
 
 
+@alone
 def demo_is_not_held_up_by_a_terminal_that_does_not_read():
     terminal = Terminal(200, 50, "--seconds", "1")
     terminal.picture = Picture(200, 400)
@@ -302,6 +296,7 @@ def demo_is_not_held_up_by_a_terminal_that_does_not_read():
     same(late_ms < 600, True, f"{late_ms} ms late")
 
 
+@alone
 def demo_without_color_or_unicode_uses_neither():
     terminal = Terminal(80, 24, "--seconds", "600", NO_COLOR="1", LC_ALL="C")
     terminal.frames(2)
@@ -312,6 +307,7 @@ def demo_without_color_or_unicode_uses_neither():
     same(set(re.findall(r"\x1b\[[\d;]*m", terminal.said)) <= {"\x1b[0m"}, True, "colours")
 
 
+@alone
 def options_that_are_wrong_are_refused_with_a_reason():
     for words, parts in (
             (["demo", "--seconds", "0"], ["--seconds", "'0'", "0.1 to 86400"]),
@@ -334,11 +330,12 @@ def options_that_are_wrong_are_refused_with_a_reason():
             (["help", "demo", "now"], ["'now'"]),
             (["--version", "now"], ["'now'"]),
             ([], ["usage: tocsin"])):
-        done = run(*words)
+        done = tocsin(*words)
         same((done.returncode, done.stdout), (2, ""), " ".join(words))
         holds(done.stderr, *parts)
 
 
+@alone
 def help_and_version_go_to_stdout():
     for words, parts in ((["--help"], ["usage: tocsin COMMAND", "demo"]),
                          (["-h"], ["usage: tocsin COMMAND"]),
@@ -347,11 +344,12 @@ def help_and_version_go_to_stdout():
                          (["demo", "--help"], ["usage: tocsin demo", "--geometry NAME"]),
                          (["demo", "--seed", "1", "-h"], ["usage: tocsin demo"]),
                          (["--version"], ["tocsin "])):
-        done = run(*words)
+        done = tocsin(*words)
         same((done.returncode, done.stderr), (0, ""), " ".join(words))
         holds(done.stdout, *parts)
 
 
+@alone
 def output_that_cannot_be_written_is_no_success():
     with open("/dev/full", "w", encoding="ascii") as full:
         done = subprocess.run([TOCSIN, "--help"], stdout=full, stderr=subprocess.PIPE, text=True,
@@ -360,22 +358,10 @@ def output_that_cannot_be_written_is_no_success():
     holds(done.stderr, "cannot write")
 
 
-def main():
-    tests = [value for name, value in globals().items()
-             if callable(value) and name.startswith(("demo_", "options_", "help_", "output_"))]
-    failed = 0
-    for test in tests:
-        try:
-            test()
-            print(f"ok {test.__name__}", flush=True)
-        except Exception:  # whatever it was, the others are to run
-            failed += 1
-            print(f"{traceback.format_exc()}FAILED {test.__name__}", flush=True)
-        while Terminal.running:
-            Terminal.running.pop().kill()
-    print(f"{len(tests) - failed} passed, {failed} failed")
-    return 1 if failed else 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    try:
+        code = main(jobs=1)
+    finally:
+        while Terminal.running:  # of a test that failed
+            Terminal.running.pop().kill()
+    sys.exit(code)

@@ -12,7 +12,7 @@ import random
 import sys
 import time
 
-from server_support import main, same, test
+from support import main, same, test
 
 ASAN = "asan" in os.path.dirname(sys.argv[1]) or "tsan" in os.path.dirname(sys.argv[1])
 TASKS = int(os.environ.get("TOCSIN_LOAD", 20000 if ASAN else 100000))

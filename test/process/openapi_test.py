@@ -2,14 +2,14 @@
 # SPDX-License-Identifier: MIT
 """openapi_test.py TOCSIN [NAME...] - is the description that the server gives true and whole?
 
-That each answer fits it is checked by server_support.py in all tests of the server.
+That each answer fits it is checked by support.py in all tests of the server.
 """
 import json
 import re
 import sys
 
 from openapi_check import Description, Unfit
-from server_support import DESCRIPTION, ROOT, alone, expect, holds, main, same, test
+from support import DESCRIPTION, ROOT, alone, expect, holds, main, same, test
 
 ROUTE = re.compile(r'\{HTTP_(\w+), "([^"]+)"')
 

@@ -15,7 +15,7 @@ import threading
 import time
 import urllib.request
 
-from server_support import DESCRIPTION, PATIENCE, TOCSIN, Server, alone, expect, holds, main, same, test
+from support import DESCRIPTION, PATIENCE, TOCSIN, Server, alone, expect, holds, main, same, test, wait_for
 
 
 # ---- health, info
@@ -99,7 +99,7 @@ def a_real_prometheus_scrapes_it(server):
             except OSError:
                 return False
 
-        server.wait_until(seen, "a sample")
+        wait_for(seen, "a sample")
     finally:
         if child is not None:
             child.terminate()
@@ -143,7 +143,7 @@ class Follower:
             frame = {}
 
     def wait(self, server, count):
-        server.wait_until(lambda: len(self.events) >= count, f"{count} events: {self.events}")
+        wait_for(lambda: len(self.events) >= count, f"{count} events: {self.events}")
         return [(event["key"], event["type"]) for event in self.events]
 
     def close(self):
@@ -228,7 +228,7 @@ def sigterm_answers_waiting_leases_and_ends_well(server):
     threads = [threading.Thread(target=lambda: seen.append(server.lease(wait="1h"))) for _ in range(5)]
     for thread in threads:
         thread.start()
-    server.wait_until(lambda: server.get("/v1/info")["counts"]["waiting_leases"] == 5, "they wait")
+    wait_for(lambda: server.get("/v1/info")["counts"]["waiting_leases"] == 5, "they wait")
     start = time.monotonic()
     same(server.stop(), 0)
     same(time.monotonic() - start < 5, True, "at once")
@@ -266,10 +266,17 @@ def the_ready_line_says_where_and_what():
         server.add(id="a", delay="1h")
         server.restart()
         same(server.records, 1)
-        done = subprocess.run(server.words, capture_output=True, text=True, timeout=PATIENCE, check=False)
+        done = subprocess.run([*server.words, "--listen", "127.0.0.1:0"], capture_output=True, text=True, timeout=PATIENCE, check=False)
         same((done.returncode, done.stdout), (1, ""), "a second one on the same folder")
-        holds(done.stderr, "tocsin serve: ")
+        holds(done.stderr, "tocsin serve: ", f"is in use by process {server.process.pid}: stop it first")
         os.kill(server.process.pid, 0)
+        address = f"{server.host}:{server.port}"
+        done = subprocess.run([TOCSIN, "serve", "--data", os.path.join(server.folder, "other"), "--listen", address],
+                              capture_output=True, text=True, timeout=PATIENCE, check=False)
+        same((done.returncode, done.stdout), (1, ""), "a second one on the same port")
+        same(done.stderr.splitlines()[-1],
+             f"tocsin serve: cannot listen on {address}: Address already in use; another tocsin may be running; "
+             "--listen 127.0.0.1:0 picks a free port")
     finally:
         server.release()
 

@@ -6,32 +6,17 @@ Prints a line "ok ..." or "FAILED ..." per test, and at the end the sum.
 """
 import datetime
 import json
-import os
 import re
-import subprocess
 import sys
 import time
-import traceback
 
-TOCSIN = os.path.abspath(sys.argv[1]) if len(sys.argv) == 2 else sys.exit(__doc__)
-PATIENCE = 30.0  # seconds until a test gives up on the binary
+from support import alone, holds, main, same, tocsin
+
 LINE = re.compile(r"(\S+)  (?:in (\S+)|(\S+) ago)")
 
 
 def run(*arguments):
-    return subprocess.run([TOCSIN, "preview", *arguments], capture_output=True, text=True,
-                          timeout=PATIENCE, stdin=subprocess.DEVNULL, check=False)
-
-
-def same(seen, wanted, what=""):
-    if seen != wanted:
-        raise AssertionError(f"{what}: {seen!r} instead of {wanted!r}")
-
-
-def holds(text, *parts):
-    for part in parts:
-        if part not in text:
-            raise AssertionError(f"{part!r} is missing in:\n{text}")
+    return tocsin("preview", *arguments)
 
 
 def times(*arguments):
@@ -40,6 +25,7 @@ def times(*arguments):
     return [LINE.fullmatch(line)[1] for line in done.stdout.splitlines()]
 
 
+@alone
 def preview_prints_local_times_with_their_offset():
     same(times("30 2 * * *", "--tz", "Europe/Berlin", "--after", "2026-03-28T12:00:00Z", "-n", "2"),
          ["2026-03-29T03:00:00+02:00", "2026-03-30T02:30:00+02:00"])
@@ -49,6 +35,7 @@ def preview_prints_local_times_with_their_offset():
          ["2104-02-29T00:00:00Z"])
 
 
+@alone
 def preview_begins_now_in_utc_and_shows_five():
     before = time.time()
     done = run("* * * * * *")
@@ -59,12 +46,14 @@ def preview_begins_now_in_utc_and_shows_five():
     same(before < first <= time.time() + 1, True, f"{first} is next after {before}")
 
 
+@alone
 def preview_says_how_far_away_it_is():
     holds(run("@yearly", "--after", "2001-01-01T00:00:00Z", "-n", "1").stdout, " ago\n")
     holds(run("0 0 1 1 *", "--after", "9000-01-01T00:00:00Z", "-n", "1").stdout,
           "9001-01-01T00:00:00Z  in ")
 
 
+@alone
 def preview_json_is_what_the_server_answers():
     done = run("30 2 * * *", "--tz", "Europe/Berlin", "--after", "2026-03-28T12:00:00Z", "-n", "2",
                "--json")
@@ -75,17 +64,20 @@ def preview_json_is_what_the_server_answers():
     same(len(json.loads(run("@hourly", "--json", "-n", "1000").stdout)["times"]), 1000)
 
 
+@alone
 def preview_of_what_never_comes_is_refused():
     done = run("0 0 30 2 *")
     same((done.returncode, done.stdout), (1, ""))
     holds(done.stderr, "tocsin preview: ", "500 years")
 
 
+@alone
 def preview_at_the_end_of_the_calendar_shows_what_is_left():
     same(times("@yearly", "--tz", "Asia/Tokyo", "--after", "9997-06-01T00:00:00Z"),
          ["9998-01-01T00:00:00+09:00", "9999-01-01T00:00:00+09:00", "9999-12-31T15:00:00Z"])
 
 
+@alone
 def preview_refuses_wrong_input_with_a_reason():
     for words, parts in (
             ([], ["a cron expression is missing"]),
@@ -110,27 +102,12 @@ def preview_refuses_wrong_input_with_a_reason():
         same("\x1b" in done.stderr, False, "escape codes")
 
 
+@alone
 def preview_explains_itself():
     for done in (run("--help"), run("@daily", "-h"),
-                 subprocess.run([TOCSIN, "help", "preview"], capture_output=True, text=True,
-                                timeout=PATIENCE, check=False)):
+                 tocsin("help", "preview")):
         same((done.returncode, done.stderr), (0, ""))
         holds(done.stdout, "usage: tocsin preview CRON", "--tz ZONE", "--after TIME", "exit codes")
-
-
-def main():
-    tests = [value for name, value in globals().items()
-             if callable(value) and name.startswith("preview_")]
-    failed = 0
-    for test in tests:
-        try:
-            test()
-            print(f"ok {test.__name__}", flush=True)
-        except Exception:  # whatever it was, the others are to run
-            failed += 1
-            print(f"{traceback.format_exc()}FAILED {test.__name__}", flush=True)
-    print(f"{len(tests) - failed} passed, {failed} failed")
-    return 1 if failed else 0
 
 
 if __name__ == "__main__":

@@ -5,7 +5,7 @@ who may ask."""
 import subprocess
 import sys
 
-from server_support import DESCRIPTION, JSON, TOCSIN, Server, alone, expect, holds, main, same, test
+from support import DESCRIPTION, JSON, TOCSIN, Server, alone, expect, holds, main, same, test
 
 NDJSON = {"Content-Type": "application/x-ndjson"}
 
@@ -135,6 +135,31 @@ def keys_are_limited(server):
     server.post("/v1/tasks", {"id": "t4"}, 201, {"Idempotency-Key": "k3"})
 
 
+@test()
+def a_name_in_the_path_follows_the_rule_of_ids(server):
+    for id in ("x" * 256, "%01a", "a%7F", "%FF"):
+        for method, path in (("GET", f"/v1/tasks/{id}"), ("GET", f"/v1/tasks/{id}/why"), ("DELETE", f"/v1/tasks/{id}"),
+                             ("POST", f"/v1/tasks/{id}/pause"), ("POST", f"/v1/queues/{id}/lease")):
+            name = "queue" if "/queues/" in path else "id"
+            expect(server.call(method, path, {} if method == "POST" else None), 400, "VALIDATE_FAILED", name)
+    expect(server.call("GET", "/v1/tasks/" + "x" * 255), 404, "NOT_FOUND")
+
+
+@test("--set", "limits.tasks_pending=4")
+def entries_of_keys_are_no_tasks(server):
+    key = ({"Idempotency-Key": f"k{n}"} for n in range(100))
+    for n in range(4):
+        server.post("/v1/tasks", {"id": f"t{n}"}, 201, next(key))
+    for _ in range(3):
+        expect(server.post("/v1/tasks", {"id": "t4"}, None, next(key)), 429, "RATE_LIMITED", "tasks_pending")
+    server.post("/v1/tasks/t3/pause", {}, 200, next(key))
+    same(server.metric("tocsin_idempotency_entries"), 5)
+    run = server.lease_one(max=1)
+    server.post(f"/v1/runs/{run['run']}/ack", {}, 200, next(key))
+    server.post("/v1/tasks", {"id": "t4"}, 201, next(key))
+    same(server.metric("tocsin_idempotency_entries"), 7)
+
+
 # ---- batches
 
 @test(store="sqlite")
@@ -223,6 +248,18 @@ def check_lists(server):
 @test(store="sqlite")
 def lists_filter_and_end(server):
     check_lists(server)
+
+
+@test(store="sqlite")
+def a_list_finds_what_lives_behind_many_dead(server):
+    body = b"".join(b'{"id":"n%d","target":{"type":"queue","queue":"q"}}\n' % n for n in range(1000))
+    for _ in range(5):
+        server.post("/v1/tasks/batch", body, 200, NDJSON)
+        runs = [run["run"] for run in server.lease("q", max=1000)]
+        server.post("/v1/runs/ack", {"runs": runs}, 200)
+    server.add(id="lives", delay="1h")
+    page = server.get("/v1/tasks?status=pending")
+    same([task["id"] for task in page["tasks"]], ["lives"])
 
 
 @test(store="memory")

@@ -11,7 +11,7 @@ import signal
 import sys
 import time
 
-from server_support import expect, holds, main, same, test
+from support import expect, holds, main, same, test, wait_for
 
 KILL = signal.SIGKILL
 
@@ -104,9 +104,9 @@ def a_one_shot_missed_while_it_was_down_follows_its_misfire(server):  # W-08
     server.stop(KILL)
     time.sleep(1.0)
     server.start()
-    server.wait_until(lambda: server.get("/v1/info")["counts"]["ready"] == 2, "the overdue are there")
+    wait_for(lambda: server.get("/v1/info")["counts"]["ready"] == 2, "the overdue are there")
     same(sorted(run["task_id"] for run in server.lease()), ["all", "once"])
-    server.wait_until(lambda: server.task("skip", None).status == 200 and server.state("skip") == "cancelled", "skipped")
+    wait_for(lambda: server.task("skip", None).status == 200 and server.state("skip") == "cancelled", "skipped")
     same([server.state(id) for id in ("skip", "at", "future")], ["cancelled", "cancelled", "pending"])
     same(server.metric('tocsin_tasks_skipped_total{reason="misfire"}'), 2)
 
@@ -123,7 +123,7 @@ def a_schedule_catches_up_by_its_misfire_after_a_restart(server):
     def caught_up():
         return all(queue["depth"] > 0 for queue in server.get("/v1/queues")["queues"]) \
             and len(server.get("/v1/queues")["queues"]) == 3
-    server.wait_until(caught_up, "they are ready")
+    wait_for(caught_up, "they are ready")
     for id in ("once", "skip", "all"):
         server.post(f"/v1/tasks/{id}/pause")
     for id in ("once", "skip", "all"):

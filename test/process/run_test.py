@@ -5,7 +5,7 @@ import sys
 import threading
 import time
 
-from server_support import expect, holds, main, same, test
+from support import expect, holds, main, same, test, wait_for
 
 MINUTE = 60 * 1000
 
@@ -75,7 +75,7 @@ def waiting(server, count, queue="default", **body):
     for _ in range(count):
         threads.append(threading.Thread(target=ask))
         threads[-1].start()
-    server.wait_until(lambda: server.get("/v1/info")["counts"]["waiting_leases"] == count, "they wait")
+    wait_for(lambda: server.get("/v1/info")["counts"]["waiting_leases"] == count, "they wait")
     return seen, threads
 
 
@@ -120,8 +120,8 @@ def who_went_away_takes_nothing_along(server):
         body = b'{"wait":"1h"}'
         client.sendall(b"POST /v1/queues/default/lease HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
                        b"Content-Length: %d\r\n\r\n%s" % (len(body), body))
-        server.wait_until(lambda: server.get("/v1/info")["counts"]["waiting_leases"] == 1, "it waits")
-    server.wait_until(lambda: server.get("/v1/info")["counts"]["waiting_leases"] == 0, "it is gone")
+        wait_for(lambda: server.get("/v1/info")["counts"]["waiting_leases"] == 1, "it waits")
+    wait_for(lambda: server.get("/v1/info")["counts"]["waiting_leases"] == 0, "it is gone")
     server.add(id="a")
     same(server.lease_one()["attempt"], 1)
 
@@ -130,6 +130,9 @@ def who_went_away_takes_nothing_along(server):
 def lease_calls_that_wait_are_limited(server):
     seen, threads = waiting(server, 2, wait="1h")
     expect(server.post("/v1/queues/default/lease", {"wait": "1h"}, None), 429, "RATE_LIMITED")
+    server.add(id="other", target=to("other"))
+    same(server.lease("nobody"), [], "who does not wait is none of them")
+    same([run["task_id"] for run in server.lease("other", wait="1h")], ["other"])
     server.advance("1h")
     for thread in threads:
         thread.join()
@@ -282,6 +285,10 @@ def an_incident_can_be_retried_or_dropped(server):
     same([(i["task_id"], i["name"], i["attempt"], i["last_error"], i["payload"], i["queue"]) for i in incidents["incidents"]],
          [(id, "N", 1, f"{id} broke", {"of": id}, "default") for id in ("retry", "drop", "delete", "again")])
     same((incidents["next"], server.metric("tocsin_incidents_open")), (None, 4))
+    server.add(id="nameless", retry={"max": 0})
+    server.nack(server.lease_one(), error="x")
+    same(["name" in i for i in server.get("/v1/incidents")["incidents"]], [True] * 4 + [False])
+    server.delete("/v1/incidents/nameless")
     health = server.get("/healthz")
     same(health["status"], "WARNING")
     holds(health["reasons"][0], "incidents")

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """schedule_test.py TOCSIN [NAME...] - every and cron, through HTTP on a manual clock."""
+import signal
 import sys
 
-from server_support import expect, holds, main, same, test
+from support import expect, holds, main, same, test
 
 MINUTE = 60 * 1000
 HOUR = 60 * MINUTE
@@ -103,6 +104,39 @@ def a_failed_run_does_not_end_a_schedule(server):  # W-22
     same(len(done(server)), 3)
     task = server.task("a")
     same((task["executed"], task["failed"], server.get("/v1/incidents")["incidents"]), (3, 0, []))
+
+
+@test(store="sqlite")
+def an_ended_schedule_keeps_its_id_while_an_incident_of_it_is_open(server):  # W-22
+    def fail_one(id):
+        server.add(id=id, every="1m", repeat=1, retry={"max": 0})
+        server.advance("1m")
+        server.nack(server.lease_one(), error="broken")
+
+    def taken(id):
+        expect(server.post("/v1/tasks", {"id": id, "delay": "1h"}, None), 409, "CONFLICT", "open incident")
+
+    for id in ("dropped", "retried", "replaced"):
+        fail_one(id)
+        same(server.state(id), "completed", "the schedule itself has ended")
+        taken(id)
+    line = server.post("/v1/tasks/batch", b'{"id":"dropped"}\n{"id":"other","delay":"1h"}\n',
+                       headers={"Content-Type": "application/x-ndjson"}).lines
+    same((line[0]["code"], line[1]["status"]), ("CONFLICT", "pending"))
+    for how in (signal.SIGTERM, signal.SIGKILL):
+        server.restart(how)
+        taken("dropped")
+        taken("retried")
+    server.add(id="of-no-schedule", delay="1h")
+    server.delete("/v1/incidents/dropped")
+    server.add(id="dropped", delay="1h")
+    server.put("/v1/tasks/replaced", {"delay": "1h"}, 201)
+    server.post("/v1/incidents/retried/retry")
+    server.advance(0)
+    server.ack(server.lease_one())
+    server.add(id="retried", delay="1h")
+    fail_one("again")
+    taken("again")
 
 
 # ---- repeat

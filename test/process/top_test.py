@@ -17,24 +17,23 @@ import tempfile
 import termios
 import time
 
-import support
-from support import holds, same
+from support import (PATIENCE, TOCSIN, alone, end, environment, holds, main, real_server, same,
+                     shared, start_tocsin, tocsin)
 
-TOCSIN = support.Tocsin(os.path.abspath(sys.argv[1])) if len(sys.argv) == 2 else sys.exit(__doc__)
 SHOW_CURSOR, HIDE_CURSOR = "\x1b[?25h", "\x1b[?25l"
 
 
 class Terminal:
     """The binary on a terminal of its own; `with` ends it."""
 
-    def __init__(self, cols, rows, *words, **environment):
-        settings = TOCSIN.environment(TERM="xterm", LC_ALL="C.UTF-8", **environment)
+    def __init__(self, cols, rows, *words, **more):
+        settings = environment(TERM="xterm", LC_ALL="C.UTF-8", **more)
         self.said, self.code = "", None
         self.pid, self.fd = pty.fork()
         if self.pid == 0:
             fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", rows, cols, 0, 0))
-            os.execve(TOCSIN.path, [TOCSIN.path, *words], settings)
-        self.deadline = time.monotonic() + support.PATIENCE
+            os.execve(TOCSIN, [TOCSIN, *words], settings)
+        self.deadline = time.monotonic() + PATIENCE
 
     def read(self):
         """One piece of output; False at the end."""
@@ -72,48 +71,52 @@ def mode(fd):
     return termios.tcgetattr(fd)[3] & (termios.ICANON | termios.ECHO)
 
 
-def test_once_prints_a_frame_for_a_pipe(server):
+@shared
+def once_prints_a_frame_for_a_pipe(server):
     for n in range(3):
-        server.ask("POST", "/v1/tasks", {"id": f"top-{n}", "delay": "1h"})
-    done = TOCSIN.run("top", "--once", "--interval", "100ms", url=server.url)
+        server.add(id=f"top-{n}", delay="1h")
+    done = tocsin("top", "--once", "--interval", "100ms", url=server.url)
     same((done.returncode, done.stderr), (0, ""))
     same("\x1b" in done.stdout, False, "escape codes")
     holds(done.stdout, server.url, "late", "p50", "p99", "commits", "memory", "connections",
           "added", "fired", "acked", "failed", "queue", "default", "level ", "#")
 
 
-def test_rates_are_those_of_the_load(server):
-    load = TOCSIN.start("bench", "--tasks", "1500", "--spread", "1s", "--connections", "4",
+@shared
+def rates_are_those_of_the_load(server):
+    load = start_tocsin("bench", "--tasks", "1500", "--spread", "1s", "--connections", "4",
                         url=server.url)
     try:
         seen = {"added_per_s": 0, "fired_per_s": 0, "acked_per_s": 0, "commits_per_s": 0}
         late = None
-        watch = TOCSIN.start("top", "--json", "--interval", "100ms", url=server.url)
+        watch = start_tocsin("top", "--json", "--interval", "100ms", url=server.url)
         try:
             while late is None or not all(seen.values()):
                 frame = json.loads(watch.stdout.readline())
                 seen = {key: max(value, frame[key]) for key, value in seen.items()}
                 late = late or frame["late_p99_ms"]
         finally:
-            support.end(watch)
+            end(watch)
         same(late > 0, True, late)
-        same(load.wait(timeout=support.PATIENCE), 0)
+        same(load.wait(timeout=PATIENCE), 0)
     finally:
-        support.end(load)
+        end(load)
 
 
-def test_without_a_terminal_it_says_a_line_a_time(server):
-    watch = TOCSIN.start("top", "--interval", "100ms", url=server.url)
+@shared
+def without_a_terminal_it_says_a_line_a_time(server):
+    watch = start_tocsin("top", "--interval", "100ms", url=server.url)
     try:
         for _ in range(2):
             holds(watch.stdout.readline(), "a second: ", " fired, ", "late p50")
         watch.send_signal(signal.SIGINT)
-        same(watch.wait(timeout=support.PATIENCE), 0)
+        same(watch.wait(timeout=PATIENCE), 0)
     finally:
-        support.end(watch)
+        end(watch)
 
 
-def test_it_draws_resizes_and_quits_with_q(server):
+@shared
+def it_draws_resizes_and_quits_with_q(server):
     with Terminal(80, 30, "top", "--interval", "100ms", TOCSIN_URL=server.url) as terminal:
         before = mode(terminal.fd)
         terminal.until(HIDE_CURSOR, "q quits", "level ")
@@ -133,7 +136,8 @@ def plain(text):
     return re.sub(r"\x1b\[\??[\d;]*[A-Za-z]", "", text).replace("\r", "")
 
 
-def test_an_interrupt_gives_the_terminal_back(server):
+@shared
+def an_interrupt_gives_the_terminal_back(server):
     with Terminal(80, 24, "top", TOCSIN_URL=server.url) as terminal:
         before = mode(terminal.fd)
         terminal.until(HIDE_CURSOR, "q quits")
@@ -143,8 +147,9 @@ def test_an_interrupt_gives_the_terminal_back(server):
         same(mode(terminal.fd), before, "the keyboard is as it was")
 
 
-def test_a_server_that_goes_away_is_said_and_waited_for():
-    with support.Server(TOCSIN.path) as server, \
+@alone
+def a_server_that_goes_away_is_said_and_waited_for():
+    with real_server() as server, \
             Terminal(100, 30, "top", "--interval", "100ms", TOCSIN_URL=server.url) as terminal:
         terminal.until("q quits")
         server.kill()
@@ -158,7 +163,8 @@ def test_a_server_that_goes_away_is_said_and_waited_for():
         same(terminal.finish(), 0)
 
 
-def test_nobody_there_leaves_the_terminal_alone():
+@alone
+def nobody_there_leaves_the_terminal_alone():
     with Terminal(80, 24, "top", "--url", "http://127.0.0.1:1") as terminal:
         before = mode(terminal.fd)
         same(terminal.finish(), 3)
@@ -167,7 +173,8 @@ def test_nobody_there_leaves_the_terminal_alone():
         same(mode(terminal.fd), before, "the keyboard is as it was")
 
 
-def test_no_color_is_respected(server):
+@shared
+def no_color_is_respected(server):
     with Terminal(80, 24, "top", TOCSIN_URL=server.url, NO_COLOR="1") as terminal:
         terminal.until("q quits")
         os.write(terminal.fd, b"q")
@@ -181,7 +188,8 @@ def test_no_color_is_respected(server):
         holds(terminal.said, "\x1b[1mtop-0")
 
 
-def test_long_work_shows_how_far_it_is(server):
+@shared
+def long_work_shows_how_far_it_is(server):
     lines = "".join(f'{{"id":"bar-{n}","delay":"1h"}}\n' for n in range(3000))
     with tempfile.NamedTemporaryFile("w") as file:
         file.write(lines)
@@ -192,10 +200,5 @@ def test_long_work_shows_how_far_it_is(server):
             same(terminal.said.rstrip().splitlines()[-1].endswith("s"), True, terminal.said)
 
 
-def main():
-    with support.Server(TOCSIN.path) as server:
-        return support.run_tests(sys.modules["__main__"], server=server)
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(jobs=1))

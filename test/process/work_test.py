@@ -11,26 +11,21 @@ import signal
 import sys
 import tempfile
 
-import support
-from support import end, holds, same, wait_for
-
-TOCSIN = support.Tocsin(os.path.abspath(sys.argv[1])) if len(sys.argv) == 2 else sys.exit(__doc__)
+from support import (PATIENCE, TOCSIN, alone, end, holds, main, real_server, same, shared, start_tocsin, tocsin, wait_for)
 
 
 def add(server, task_id, queue, **more):
-    status, task = server.ask("POST", "/v1/tasks", {
-        "id": task_id, "delay": 0, "target": {"type": "queue", "queue": queue}, **more})
-    same(status, 201, task)
+    server.add(id=task_id, delay=0, target={"type": "queue", "queue": queue}, **more)
 
 
 def once(server, queue, *command, options=()):
-    return TOCSIN.run("work", queue, "--once", *options, "--", *command, url=server.url)
+    return tocsin("work", queue, "--once", *options, "--", *command, url=server.url)
 
 
 def ready(server, queue, count):
     def look():
         return any(row["queue"] == queue and row["depth"] == count
-                   for row in server.ask("GET", "/v1/queues")[1]["queues"])
+                   for row in server.get("/v1/queues")["queues"])
     wait_for(look, f"{count} ready in {queue}")
 
 
@@ -41,7 +36,8 @@ def script(folder, text):
     return str(path)
 
 
-def test_exit_0_acks_and_the_command_sees_its_run(server):
+@shared
+def exit_0_acks_and_the_command_sees_its_run(server):
     add(server, "good", "q-good", payload={"to": "ada", "n": 2**64})
     ready(server, "q-good", 1)
     done = once(server, "q-good", "sh", "-c",
@@ -51,10 +47,11 @@ def test_exit_0_acks_and_the_command_sees_its_run(server):
     payload, task_id, attempt, fence, due, run = done.stdout.strip().rsplit(" ", 5)
     same(json.loads(payload), {"to": "ada", "n": 2**64})
     same((task_id, attempt, fence.isdigit(), due.isdigit(), run[0]), ("good", "1", True, True, "r"))
-    same(server.status("good"), "completed")
+    same(server.state("good"), "completed")
 
 
-def test_another_exit_nacks_with_the_end_of_stderr(server):
+@shared
+def another_exit_nacks_with_the_end_of_stderr(server):
     add(server, "bad", "q-bad", retry={"max": 0})
     ready(server, "q-bad", 1)
     done = once(server, "q-bad", "sh", "-c", "echo first >&2; echo the reason >&2; exit 3")
@@ -65,17 +62,19 @@ def test_another_exit_nacks_with_the_end_of_stderr(server):
     holds(task["last_error"], "exit 3", "the reason")
 
 
-def test_a_nacked_run_is_tried_again(server):
+@shared
+def a_nacked_run_is_tried_again(server):
     add(server, "again", "q-again", retry={"max": 3, "base": "1ms", "jitter": 0})
-    worker = TOCSIN.start("work", "q-again", "--", "sh", "-c", '[ "$TOCSIN_ATTEMPT" = 3 ]',
+    worker = start_tocsin("work", "q-again", "--", "sh", "-c", '[ "$TOCSIN_ATTEMPT" = 3 ]',
                           url=server.url)
     try:
-        wait_for(lambda: server.status("again") == "completed", "the third attempt succeeds")
+        wait_for(lambda: server.state("again") == "completed", "the third attempt succeeds")
     finally:
         end(worker)
 
 
-def test_an_endless_error_and_an_unread_large_payload_hold_nobody_up(server):
+@shared
+def an_endless_error_and_an_unread_large_payload_hold_nobody_up(server):
     large = "x" * 60000
     add(server, "large", "q-large", payload=large, retry={"max": 0})
     ready(server, "q-large", 1)
@@ -91,18 +90,20 @@ def test_an_endless_error_and_an_unread_large_payload_hold_nobody_up(server):
     same((done.returncode, done.stdout.strip()), (0, str(len(large) + 2)))
 
 
-def test_what_is_printed_becomes_the_result(server):
+@shared
+def what_is_printed_becomes_the_result(server):
     for task_id, said in (("json", '{"sum": 3}'), ("prose", "not JSON"), ("much", "9" * 20000)):
         add(server, f"result-{task_id}", "q-result")
         ready(server, "q-result", 1)
         done = once(server, "q-result", "printf", "%s", said, options=["--result"])
         same((done.returncode, done.stdout, done.stderr), (0, "", ""))
-        same(server.status(f"result-{task_id}"), "completed")
+        same(server.state(f"result-{task_id}"), "completed")
     same(server.task("result-json")["result"], {"sum": 3})
-    same("result" in server.task("result-prose"), False)
+    same("result" in server.task("result-prose").json, False)
 
 
-def test_with_json_the_answers_are_printed(server):
+@shared
+def with_json_the_answers_are_printed(server):
     add(server, "answer-0", "q-answer")
     add(server, "answer-1", "q-answer", retry={"max": 0})
     ready(server, "q-answer", 2)
@@ -113,16 +114,18 @@ def test_with_json_the_answers_are_printed(server):
          ["completed", "failed"])
 
 
-def test_a_command_that_cannot_be_started_gives_the_run_back(server):
+@shared
+def a_command_that_cannot_be_started_gives_the_run_back(server):
     add(server, "nowhere", "q-nowhere", retry={"max": 0})
     ready(server, "q-nowhere", 1)
     done = once(server, "q-nowhere", "/nowhere/at-all")
     same(done.returncode, 1)
     holds(done.stderr, "tocsin work: cannot start '/nowhere/at-all': No such file")
-    same(server.status("nowhere"), "failed")
+    same(server.state("nowhere"), "failed")
 
 
-def test_a_long_command_keeps_its_lease(server):
+@shared
+def a_long_command_keeps_its_lease(server):
     add(server, "long", "q-long", retry={"max": 0})
     ready(server, "q-long", 1)
     done = once(server, "q-long", "sleep", "1.2", options=["--ttl", "300ms"])
@@ -131,20 +134,20 @@ def test_a_long_command_keeps_its_lease(server):
     same((task["status"], task["attempt"]), ("completed", 1))
 
 
-def test_a_cancelled_task_ends_the_command_and_all_its_children(server):
+@shared
+def a_cancelled_task_ends_the_command_and_all_its_children(server):
     add(server, "stop", "q-stop")
     with tempfile.TemporaryDirectory() as folder:
         pids = pathlib.Path(folder, "pids")
-        worker = TOCSIN.start("work", "q-stop", "--ttl", "300ms", "--", "sh", "-c",
+        worker = start_tocsin("work", "q-stop", "--ttl", "300ms", "--", "sh", "-c",
                               f"sleep 600 & echo $! $$ > {pids}.new; mv {pids}.new {pids}; wait",
                               url=server.url)
         try:
             wait_for(pids.exists, "the command has begun")
-            status, task = server.ask("DELETE", "/v1/tasks/stop")
-            same((status, task.get("cancel_requested")), (202, True))
+            same(server.delete("/v1/tasks/stop", 202)["cancel_requested"], True)
             for pid in pids.read_text().split():
                 wait_for(lambda pid=pid: not alive(int(pid)), f"process {pid} is ended")
-            wait_for(lambda: server.status("stop") == "cancelled", "the task is cancelled")
+            wait_for(lambda: server.state("stop") == "cancelled", "the task is cancelled")
         finally:
             end(worker)
 
@@ -157,11 +160,12 @@ def alive(pid):
     return state != "Z"
 
 
-def test_a_command_that_does_not_want_to_end_is_killed(server):
+@shared
+def a_command_that_does_not_want_to_end_is_killed(server):
     add(server, "deaf", "q-deaf")
     with tempfile.TemporaryDirectory() as folder:
         began = pathlib.Path(folder, "began")
-        worker = TOCSIN.start("work", "q-deaf", "--ttl", "300ms", "--", "sh", "-c",
+        worker = start_tocsin("work", "q-deaf", "--ttl", "300ms", "--", "sh", "-c",
                               f"trap '' TERM; touch {began}; while :; do sleep 600; done",
                               url=server.url)
         try:
@@ -169,18 +173,19 @@ def test_a_command_that_does_not_want_to_end_is_killed(server):
             worker.send_signal(signal.SIGTERM)
             holds(worker.stderr.readline(), "once more ends it")
             worker.send_signal(signal.SIGTERM)
-            same(worker.wait(timeout=support.PATIENCE), 0)
+            same(worker.wait(timeout=PATIENCE), 0)
             holds(server.task("deaf")["last_error"], "signal 9")
         finally:
             end(worker)
 
 
-def test_the_first_signal_lets_the_running_finish_and_takes_nothing_new(server):
+@shared
+def the_first_signal_lets_the_running_finish_and_takes_nothing_new(server):
     with tempfile.TemporaryDirectory() as folder:
         began, gate = pathlib.Path(folder, "began"), pathlib.Path(folder, "gate")
         os.mkfifo(gate)
         add(server, "last", "q-last")
-        worker = TOCSIN.start("work", "q-last", "--", "sh", "-c", f"touch {began}; cat {gate}",
+        worker = start_tocsin("work", "q-last", "--", "sh", "-c", f"touch {began}; cat {gate}",
                               url=server.url)
         try:
             wait_for(began.exists, "the command has begun")
@@ -188,26 +193,28 @@ def test_the_first_signal_lets_the_running_finish_and_takes_nothing_new(server):
             holds(worker.stderr.readline(), "stopping when 1 running command has ended")
             add(server, "later", "q-last")
             gate.write_text("go")
-            same(worker.wait(timeout=support.PATIENCE), 0)
-            same(server.status("last"), "completed")
-            same(server.status("later"), "pending")
+            same(worker.wait(timeout=PATIENCE), 0)
+            same(server.state("last"), "completed")
+            same(server.state("later"), "pending")
         finally:
             end(worker)
 
 
-def test_an_idle_worker_stops_at_once(server):
-    worker = TOCSIN.start("work", "q-idle", "--", "true", url=server.url)
+@shared
+def an_idle_worker_stops_at_once(server):
+    worker = start_tocsin("work", "q-idle", "--", "true", url=server.url)
     try:
         wait_for(lambda: any(row["queue"] == "q-idle" and row["waiting"] == 1
-                             for row in server.ask("GET", "/v1/queues")[1]["queues"]),
+                             for row in server.get("/v1/queues")["queues"]),
                  "the worker waits")
         worker.send_signal(signal.SIGINT)
-        same(worker.wait(timeout=support.PATIENCE), 0)
+        same(worker.wait(timeout=PATIENCE), 0)
     finally:
         end(worker)
 
 
-def test_several_run_at_once_and_all_are_done(server):
+@shared
+def several_run_at_once_and_all_are_done(server):
     with tempfile.TemporaryDirectory() as folder:
         for n in range(20):
             add(server, f"many-{n}", "q-many")
@@ -219,11 +226,12 @@ while [ $(ls {folder} | grep -c at-) -lt 4 ]; do sleep 0.01; done
 """)
         done = once(server, "q-many", command, options=["--max", "4"])
         same((done.returncode, done.stderr), (0, ""))
-        same({server.status(f"many-{n}") for n in range(20)}, {"completed"})
+        same({server.state(f"many-{n}") for n in range(20)}, {"completed"})
 
 
-def test_no_run_is_lost_when_the_server_is_killed():
-    with support.Server(TOCSIN.path) as server, tempfile.TemporaryDirectory() as folder:
+@alone
+def no_run_is_lost_when_the_server_is_killed():
+    with real_server() as server, tempfile.TemporaryDirectory() as folder:
         seen, gate = pathlib.Path(folder, "seen"), pathlib.Path(folder, "gate")
         for n in range(6):
             add(server, f"kept-{n}", "q")
@@ -231,7 +239,7 @@ def test_no_run_is_lost_when_the_server_is_killed():
 echo $TOCSIN_TASK_ID >> {seen}
 while [ ! -e {gate} ]; do sleep 0.02; done
 """)
-        worker = TOCSIN.start("work", "q", "--max", "2", "--ttl", "1s", "--", command,
+        worker = start_tocsin("work", "q", "--max", "2", "--ttl", "1s", "--", command,
                               url=server.url)
         try:
             wait_for(lambda: seen.exists() and len(seen.read_text().split()) >= 2, "two have begun")
@@ -241,23 +249,24 @@ while [ ! -e {gate} ]; do sleep 0.02; done
             server.start()
             holds(worker.stderr.readline(), "the server is back")
             for n in range(6):
-                wait_for(lambda n=n: server.status(f"kept-{n}") == "completed", f"kept-{n} is done")
+                wait_for(lambda n=n: server.state(f"kept-{n}") == "completed", f"kept-{n} is done")
             same(set(seen.read_text().split()), {f"kept-{n}" for n in range(6)})
             worker.send_signal(signal.SIGTERM)
-            same(worker.wait(timeout=support.PATIENCE), 0)
+            same(worker.wait(timeout=PATIENCE), 0)
         finally:
             end(worker)
 
 
-def test_a_worker_leaves_no_descriptor_and_no_zombie_behind(server):
+@shared
+def a_worker_leaves_no_descriptor_and_no_zombie_behind(server):
     for n in range(12):
         add(server, f"clean-{n}", "q-clean")
     with tempfile.TemporaryDirectory() as folder:
         command = script(folder, f"ls /proc/self/fd | wc -l > {folder}/$TOCSIN_TASK_ID")
-        worker = TOCSIN.start("work", "q-clean", "--result", "--", command, url=server.url)
+        worker = start_tocsin("work", "q-clean", "--result", "--", command, url=server.url)
         try:
             for n in range(12):
-                wait_for(lambda n=n: server.status(f"clean-{n}") == "completed", f"clean-{n}")
+                wait_for(lambda n=n: server.state(f"clean-{n}") == "completed", f"clean-{n}")
             wait_for(lambda: len(os.listdir(f"/proc/{worker.pid}/fd")) <= 16, "few descriptors")
             children = pathlib.Path(f"/proc/{worker.pid}/task/{worker.pid}/children").read_text()
             same(children, "", "children of the worker")
@@ -267,33 +276,31 @@ def test_a_worker_leaves_no_descriptor_and_no_zombie_behind(server):
             end(worker)
 
 
-def test_what_a_worker_runs_may_be_a_server(server):
+@shared
+def what_a_worker_runs_may_be_a_server(server):
     add(server, "serve", "q-serve")
     ready(server, "q-serve", 1)
-    done = once(server, "q-serve", TOCSIN.path, "serve", "--print-config")
+    done = once(server, "q-serve", TOCSIN, "serve", "--print-config")
     same((done.returncode, done.stderr), (0, ""))
     holds(done.stdout, "listen:")
 
 
-def test_what_the_server_refuses_ends_it(server):
-    done = TOCSIN.run("work", "x" * 300, "--", "true", url=server.url)
+@shared
+def what_the_server_refuses_ends_it(server):
+    done = tocsin("work", "x" * 300, "--", "true", url=server.url)
     same(done.returncode, 1)
     holds(done.stderr, "tocsin work: ", "400 VALIDATE_FAILED")
 
 
-def test_wrong_words_are_refused():
+@alone
+def wrong_words_are_refused():
     for words, part in (([], "the queue is missing"), (["q"], "the command is missing"),
                         (["q", "--max", "0", "--", "true"], "--max '0' is not allowed"),
                         (["q", "--tll", "3s", "--", "true"], "did you mean --ttl?")):
-        done = TOCSIN.run("work", *words)
+        done = tocsin("work", *words)
         same((done.returncode, done.stdout), (2, ""), words)
         holds(done.stderr, part)
 
 
-def main():
-    with support.Server(TOCSIN.path) as server:
-        return support.run_tests(sys.modules["__main__"], server=server)
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(jobs=1))

@@ -25,36 +25,49 @@ static uint64_t chance(void *arg)
     return *state;
 }
 
-void tasks_world_again(struct tasks_world *world)
+static enum tocsin_status create(struct tasks_world *world)
 {
     struct engine_limits limits = engine_limits_default;
     struct tocsin_why why = {""};
     limits.records = 100000;
-    assert_int_equal(engine_create(
-                         &(struct engine_options){
-                             .limits = limits,
-                             .clock = clock_of_manual(&world->clock),
-                             .backend = &world->sim.backend,
-                             .hash_key = {1, 2},
-                             .on_fatal = on_fatal,
-                         },
-                         &world->engine, &why),
-                     TOCSIN_OK);
-    assert_int_equal(tasks_create(
-                         &(struct tasks_options){
-                             .engine = world->engine,
-                             .limits = world->limits,
-                             .history = TASKS_HISTORY_FAILURES,
-                             .watch = {.count = count, .arg = world},
-                             .node = "n1",
-                             .chance = chance,
-                             .chance_arg = world,
-                         },
-                         &world->tasks),
-                     TOCSIN_OK);
-    assert_int_equal(engine_load(world->engine, &world->sim.store, &world->sim.state, &why),
-                     TOCSIN_OK);
-    tasks_recover(world->tasks);
+    enum tocsin_status status = engine_create(
+        &(struct engine_options){
+            .limits = limits,
+            .clock = clock_of_manual(&world->clock),
+            .backend = &world->sim.backend,
+            .hash_key = {1, 2},
+            .on_fatal = on_fatal,
+        },
+        &world->engine, &why);
+    if (status == TOCSIN_OK)
+        status = tasks_create(
+            &(struct tasks_options){
+                .engine = world->engine,
+                .limits = world->limits,
+                .history = TASKS_HISTORY_FAILURES,
+                .watch = {.count = count, .arg = world},
+                .node = "n1",
+                .chance = chance,
+                .chance_arg = world,
+            },
+            &world->tasks);
+    return status;
+}
+
+enum tocsin_status tasks_world_try_again(struct tasks_world *world)
+{
+    struct tocsin_why why = {""};
+    enum tocsin_status status = create(world);
+    if (status == TOCSIN_OK)
+        status = engine_load(world->engine, &world->sim.store, &world->sim.state, &why);
+    if (status == TOCSIN_OK)
+        status = tasks_recover(world->tasks);
+    return status;
+}
+
+void tasks_world_again(struct tasks_world *world)
+{
+    assert_int_equal(tasks_world_try_again(world), TOCSIN_OK);
     tasks_world_settle(world);
     assert_false(tasks_recovering(world->tasks));
 }

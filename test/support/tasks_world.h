@@ -28,6 +28,8 @@ void tasks_world_start(struct tasks_world *world);
 /* What was under way is lost; the next start finds what was durable. */
 void tasks_world_crash(struct tasks_world *world);
 void tasks_world_again(struct tasks_world *world);
+/* Nothing is settled; when it fails, as much is there as was made. */
+enum tocsin_status tasks_world_try_again(struct tasks_world *world);
 /* An orderly stop, and a start. */
 void tasks_world_stop(struct tasks_world *world);
 void tasks_world_release(struct tasks_world *world);

@@ -37,6 +37,16 @@ static void pass(int64_t ms)
     world_settle(&world);
 }
 
+/* Nothing comes before so much time has passed; then so many have come in all. */
+static void comes_after(int64_t ms, size_t count)
+{
+    size_t before = world.fired_count;
+    pass(ms - 1);
+    assert_int_equal(world.fired_count, before);
+    pass(1);
+    assert_int_equal(world.fired_count, count);
+}
+
 /* W-13, to the nanosecond: now is rounded down, and a delay's base up. */
 TEST(a_record_is_never_early_and_at_most_a_tick_late)
 {
@@ -228,10 +238,7 @@ TEST(after_a_restart_the_overdue_comes_at_once_and_the_done_never)
     assert_int_equal(world.loaded, 3);
     world_settle(&world);
     assert_int_equal(world.fired_count, 3);
-    pass(97999);
-    assert_int_equal(world.fired_count, 3);
-    pass(1);
-    assert_int_equal(world.fired_count, 4);
+    comes_after(98000, 4);
     world_release(&world);
 }
 
@@ -244,10 +251,7 @@ TEST(a_step_of_the_wall_moves_wall_dues_and_no_others)
     make_by("wall", engine_wall_ms(world.engine) + 7200000, STORE_WALL);
     step_wall(7199000);
     assert_int_equal(world.fired_count, 0);
-    pass(999);
-    assert_int_equal(world.fired_count, 0);
-    pass(1);
-    assert_int_equal(world.fired_count, 1);
+    comes_after(1000, 1);
     assert_string_equal(world.fired[0].key, "wall");
     step_wall(7200000);
     assert_int_equal(world.fired_count, 1);
@@ -263,16 +267,10 @@ TEST(a_step_back_makes_nothing_early_also_when_nobody_told)
     make_by("told", due, STORE_WALL);
     make_by("untold", due, STORE_WALL);
     world.clock.wall.ns -= 400 * WORLD_MS; /* less than what is taken for a step */
-    pass(1399);
-    assert_int_equal(world.fired_count, 0);
-    pass(1);
-    assert_int_equal(world.fired_count, 2);
+    comes_after(1400, 2);
     make_by("again", engine_wall_ms(world.engine) + 1000, STORE_WALL);
     step_wall(-3600000);
-    pass(3600999);
-    assert_int_equal(world.fired_count, 2);
-    pass(1);
-    assert_int_equal(world.fired_count, 3);
+    comes_after(3601000, 3);
     world_release(&world);
 }
 
@@ -305,35 +303,50 @@ TEST(a_due_that_waits_for_its_doc_is_not_early_after_a_step_back)
     engine_clock_stepped(world.engine);
     world_settle(&world);
     assert_int_equal(world.fired_count, 0);
-    pass(4999);
-    assert_int_equal(world.fired_count, 0);
-    pass(1);
-    assert_int_equal(world.fired_count, 1);
+    comes_after(5000, 1);
     world_release(&world);
 }
 
-/* A due that waits for its turn, while its record is replaced and that is settled. */
-TEST(a_due_that_waits_for_its_turn_does_not_fire_another_version)
+/* One change at a time: a commit flies, another fills the next one, then "a" is replaced, and
+ * behind all that waits the due of its older version. */
+struct jam {
+    struct wish flies;
+    struct wish fills;
+    struct wish newer;
+};
+
+static void jam_make(struct jam *jam, int64_t newer_in_ms)
 {
     world_init(&world);
     world.limits.commit_changes = 1;
     world_start(&world);
     make_by("a", now_ms() + 100, STORE_ELAPSED);
-    struct wish flies = wish_put("x", STORE_NEVER, "");
-    struct wish fills = wish_put("y", STORE_NEVER, "");
-    struct wish later = wish_put("a", now_ms() + 60000, "");
-    world_change(&world, &flies);
+    jam->flies = wish_put("x", STORE_NEVER, "");
+    jam->fills = wish_put("y", STORE_NEVER, "");
+    jam->newer = wish_put("a", now_ms() + newer_in_ms, "");
+    world_change(&world, &jam->flies);
     world_turn(&world);
-    world_change(&world, &fills);
-    world_change(&world, &later); /* waits for its turn */
-    world_pass(&world, 100);      /* and so does the due, behind it */
+    world_change(&world, &jam->fills);
+    world_change(&world, &jam->newer);
+    world_pass(&world, 100);
     assert_int_equal(world.heads, 1);
+}
+
+static void jam_clear(struct jam *jam)
+{
     sim_commit(&world.sim, world.engine, TOCSIN_OK);
     world_turn(&world);
-    assert_int_equal(later.runs, 1);
+    assert_int_equal(jam->newer.runs, 1);
     sim_commit(&world.sim, world.engine, TOCSIN_OK);
     sim_commit(&world.sim, world.engine, TOCSIN_OK);
-    assert_true(later.done);
+    assert_true(jam->newer.done);
+}
+
+TEST(a_due_that_waits_for_its_turn_does_not_fire_another_version)
+{
+    struct jam jam;
+    jam_make(&jam, 60000);
+    jam_clear(&jam);
     world_settle(&world);
     assert_int_equal(world.fired_count, 0);
     pass(60000);
@@ -344,27 +357,10 @@ TEST(a_due_that_waits_for_its_turn_does_not_fire_another_version)
 /* … and arms none that has come due by itself and is in somebody's hands. */
 TEST(a_due_left_over_from_an_older_version_makes_nothing_fire_twice)
 {
-    world_init(&world);
-    world.limits.commit_changes = 1;
-    world_start(&world);
-    make_by("a", now_ms() + 100, STORE_ELAPSED);
-    struct wish flies = wish_put("x", STORE_NEVER, "");
-    struct wish fills = wish_put("y", STORE_NEVER, "");
-    struct wish newer = wish_put("a", now_ms() + 50, "");
-    world_change(&world, &flies);
-    world_turn(&world);
-    world_change(&world, &fills);
-    world_change(&world, &newer);
-    world_pass(&world, 100);
-    assert_int_equal(world.heads, 1);
+    struct jam jam;
+    jam_make(&jam, 50);
     world.head_takes = true;
-    for (int i = 0; i < 2; i++) {
-        sim_commit(&world.sim, world.engine, TOCSIN_OK);
-        if (i == 0)
-            world_turn(&world);
-    }
-    sim_commit(&world.sim, world.engine, TOCSIN_OK);
-    assert_true(newer.done);
+    jam_clear(&jam);
     for (int i = 0; i < 5; i++)
         pass(1000);
     assert_int_equal(world.heads, 2);

@@ -201,6 +201,24 @@ TEST(power_may_fail_after_any_write_or_sync)
     end(&life);
 }
 
+/* Nothing was answered yet, so whatever is left of the making of a store becomes a new one. */
+TEST(power_may_fail_while_the_store_is_made)
+{
+    struct test_random random = {test_seed()};
+    struct life life = live(0, false);
+    struct two_models two;
+    struct temp_dir dir;
+    temp_dir_init(&dir);
+    two_init(&two);
+    while (crash_cut_next(life.cut)) {
+        for (uint64_t i = 0; i < test_effort(60); i++)
+            judge_cut(&life, &two, CRASH_SOME, &random, &dir);
+    }
+    two_release(&two);
+    temp_dir_release(&dir);
+    end(&life);
+}
+
 /* The control: without syncs the judge must see the loss, or it sees nothing at all. */
 TEST(control_without_syncs_a_power_cut_loses_commits)
 {

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "runner.h"
+#include "store/sqlite_place.h"
 #include "store/store.h"
 #include "support/store_model.h"
 #include "support/temp_dir.h"
@@ -83,9 +84,9 @@ static void commit_some(struct store *store, struct store_model *model, struct t
 }
 
 /* killed: the log is still there; otherwise all is in the file. */
-static void scene_init(struct scene *scene, uint64_t commits, bool killed)
+static void scene_init_from(struct scene *scene, uint64_t seed, uint64_t commits, bool killed)
 {
-    struct test_random random = {test_seed()};
+    struct test_random random = {seed};
     struct store *store;
     struct store_state state;
     *scene = (struct scene){0};
@@ -101,6 +102,11 @@ static void scene_init(struct scene *scene, uint64_t commits, bool killed)
     scene->counter = read_file(&scene->dir, "commits");
     if (killed)
         store->ops->close(store);
+}
+
+static void scene_init(struct scene *scene, uint64_t commits, bool killed)
+{
+    scene_init_from(scene, test_seed(), commits, killed);
 }
 
 static void scene_release(struct scene *scene)
@@ -181,6 +187,128 @@ TEST(a_flipped_bit_in_the_file_is_noticed_or_harmless)
     scene_release(&scene);
 }
 
+/* Where the newest row of a table begins: how long it is, its number, what its columns are. */
+static size_t newest_row_at(const struct scene *scene, const char *table, const char *number)
+{
+    struct sqlite_db db = {.path = NULL};
+    char text[SQLITE_PLACE_BYTES];
+    char path[200];
+    char sql[80];
+    int64_t row = 0;
+    unsigned long long at = 0;
+    path_of(&scene->dir, "tocsin.db", path);
+    (void)snprintf(sql, sizeof sql, "SELECT max(%s) FROM %s", number, table);
+    assert_int_equal(sqlite3_open_v2(path, &db.handle, SQLITE_OPEN_READONLY, NULL), SQLITE_OK);
+    assert_int_equal(sqlite_db_number(&db, sql, &row, NULL), TOCSIN_OK);
+    sqlite_place_row(&db, table, (uint64_t)row, text);
+    assert_int_equal(sscanf(text, " at byte %llu", &at), 1);
+    assert_int_equal(sqlite3_close(db.handle), SQLITE_OK);
+    return (size_t)at;
+}
+
+TEST(a_flipped_bit_in_the_head_of_a_row_is_noticed_or_harmless)
+{
+    static const struct {
+        const char *table;
+        const char *number;
+    } tables[] = {{"record", "rev"}, {"dead", "n"}, {"event", "seq"}, {"meta", "id"}};
+    enum { HEAD_BYTES = 22 };
+    struct scene scene;
+    uint64_t counts[3] = {0};
+    scene_init(&scene, 60, false);
+    for (size_t i = 0; i < sizeof tables / sizeof tables[0]; i++) {
+        scene_set(&scene);
+        size_t start = newest_row_at(&scene, tables[i].table, tables[i].number);
+        for (size_t bit = 0; bit < 8 * (size_t)HEAD_BYTES; bit++) {
+            size_t at = start + bit / 8;
+            scene.file.bytes[at] ^= (char)(1 << bit % 8);
+            scene_set(&scene);
+            must_not_be_wrong(&scene, at, tables[i].table, counts);
+            scene.file.bytes[at] ^= (char)(1 << bit % 8);
+        }
+    }
+    assert_true(counts[REFUSED] > 300);
+    scene_release(&scene);
+}
+
+enum { LISTED_MAX = 4000 };
+
+struct listed {
+    uint64_t revs[LISTED_MAX];
+    size_t count;
+};
+
+static bool see_listed(void *arg, const struct store_record *record)
+{
+    struct listed *listed = arg;
+    assert_true(listed->count < LISTED_MAX);
+    listed->revs[listed->count++] = record->rev;
+    return true;
+}
+
+/* In small pages, so that there are many lookups. */
+static enum tocsin_status list_all(const struct scene *scene, struct listed *ret_listed)
+{
+    struct store_sqlite_options options = options_for(&scene->dir);
+    struct store *store = NULL;
+    struct store_state state;
+    uint64_t next = 0;
+    ret_listed->count = 0;
+    enum tocsin_status status = store_sqlite_open(&options, &store, &state, NULL);
+    if (status != TOCSIN_OK)
+        return status;
+    do
+        status =
+            store->ops->list(store, bytes_of("task"), next, 3, see_listed, ret_listed, &next, NULL);
+    while (status == TOCSIN_OK && next != 0 && ret_listed->count < LISTED_MAX - 3);
+    store->ops->close(store);
+    return status;
+}
+
+/* What an inner page says of its children is in no checksum, and loading does not need it: it
+ * only sends later lookups the wrong way. A list is refused, or it is the same as before. */
+TEST(a_flipped_bit_in_an_inner_page_is_noticed_or_harmless)
+{
+    static struct listed before;
+    static struct listed after;
+    struct scene scene;
+    struct sqlite_db db = {.path = NULL};
+    char path[200];
+    int64_t root = 0;
+    uint64_t refused = 0;
+    scene_init(&scene, 150, false);
+    assert_int_equal(list_all(&scene, &before), TOCSIN_OK);
+    path_of(&scene.dir, "tocsin.db", path);
+    assert_int_equal(sqlite3_open_v2(path, &db.handle, SQLITE_OPEN_READONLY, NULL), SQLITE_OK);
+    assert_int_equal(sqlite_db_number(&db, "SELECT rootpage FROM sqlite_master WHERE name='record'",
+                                      &root, NULL),
+                     TOCSIN_OK);
+    assert_int_equal(sqlite3_close(db.handle), SQLITE_OK);
+    size_t start = (size_t)(root - 1) * 4096;
+    const unsigned char *page = (const unsigned char *)scene.file.bytes + start;
+    size_t cells = (size_t)page[3] << 8 | page[4];
+    assert_int_equal(page[0], 5);
+    assert_true(cells > 5);
+    for (size_t i = 0; i < cells; i++) {
+        size_t cell = (size_t)page[12 + 2 * i] << 8 | page[13 + 2 * i];
+        for (size_t bit = 0; bit < 16; bit++) {
+            size_t at = start + cell + 4 + bit / 8;
+            scene.file.bytes[at] ^= (char)(1 << bit % 8);
+            scene_set(&scene);
+            enum tocsin_status status = list_all(&scene, &after);
+            refused += status == TOCSIN_DAMAGED;
+            bool same = status == TOCSIN_OK && after.count == before.count &&
+                        memcmp(after.revs, before.revs, after.count * sizeof after.revs[0]) == 0;
+            if (!same && status != TOCSIN_DAMAGED)
+                fail_msg("byte %zu: %s, %zu instead of %zu", at, tocsin_status_name(status),
+                         after.count, before.count);
+            scene.file.bytes[at] ^= (char)(1 << bit % 8);
+        }
+    }
+    assert_true(refused > 0);
+    scene_release(&scene);
+}
+
 TEST(a_flipped_bit_in_the_log_is_noticed_or_harmless)
 {
     struct scene scene;
@@ -255,6 +383,38 @@ TEST(a_file_that_is_gone_cut_or_something_else_is_refused)
     scene_release(&scene);
 }
 
+/* Only what a power cut leaves of a store that was never used is made anew (store_crash_test). */
+TEST(a_small_file_is_made_anew_only_when_it_is_the_rest_of_a_new_store)
+{
+    struct scene scene;
+    struct store_verdict verdict = {""};
+    char foreign[] = "SQLite fan fiction, by somebody";
+    char zeros[4096] = {0};
+    scene_init(&scene, 3, true);
+    struct scene left = scene; /* of it */
+    left.counter.size = left.log.size = 0;
+    left.file = (struct content){foreign, sizeof foreign};
+    scene_set(&left);
+    assert_int_equal(look(&left, false, &verdict), REFUSED);
+    struct content kept = read_file(&left.dir, "tocsin.db");
+    assert_int_equal(kept.size, sizeof foreign);
+    free(kept.bytes);
+    left.file = (struct content){zeros, sizeof zeros};
+    left.log = scene.log; /* it has been used */
+    scene_set(&left);
+    assert_int_equal(look(&left, false, &verdict), REFUSED);
+    left.log.size = 0;
+    left.counter = scene.counter;
+    scene_set(&left);
+    assert_int_equal(look(&left, false, &verdict), REFUSED);
+    left.counter.size = 0;
+    scene_set(&left);
+    store_model_release(&scene.model); /* nothing */
+    left.model = scene.model;
+    assert_int_equal(look(&left, false, &verdict), INTACT);
+    scene_release(&scene);
+}
+
 /* ?1 in it is the rev. */
 static void run_sql(const struct temp_dir *dir, const char *sql, uint64_t rev)
 {
@@ -310,6 +470,44 @@ TEST(rows_changed_by_hand_are_noticed)
         run_sql(&scene.dir, changes[i], scene.model.living[scene.model.count / 2]->rev);
         if (look(&scene, false, &verdict) != REFUSED)
             fail_msg("%s: %s", changes[i], verdict.text);
+    }
+    scene_release(&scene);
+}
+
+/* A flipped bit among the numbers of a page can make a row of a gigabyte out of nothing. */
+TEST(a_row_that_is_too_long_is_damage_and_is_not_read)
+{
+    static const char *const changes[] = {
+        "UPDATE record SET doc=zeroblob(76000000) WHERE rev=?1",
+        "UPDATE record SET tag=zeroblob(76000000) WHERE rev=?1",
+        "UPDATE event SET doc=zeroblob(76000000) WHERE seq=(SELECT max(seq) FROM event)",
+        "UPDATE dead SET revs=zeroblob(76000000) WHERE n=(SELECT max(n) FROM dead)",
+    };
+    struct scene scene;
+    struct store_verdict verdict = {""};
+    scene_init(&scene, 20, false);
+    for (size_t i = 0; i < sizeof changes / sizeof changes[0]; i++) {
+        scene_set(&scene);
+        run_sql(&scene.dir, changes[i], scene.model.living[scene.model.count / 2]->rev);
+        if (look(&scene, false, &verdict) != REFUSED || strstr(verdict.text, "too big") == NULL)
+            fail_msg("%s: %s", changes[i], verdict.text);
+    }
+    scene_release(&scene);
+}
+
+/* Seen once, with SQLite 3.40: a flipped bit here made a length for which there is no memory. */
+TEST(a_length_that_asks_for_all_memory_is_damage)
+{
+    struct scene scene;
+    uint64_t counts[3] = {0};
+    size_t at = 61453;
+    scene_init_from(&scene, UINT64_C(13857255674250030687), 150, false);
+    assert_true(at < scene.file.size);
+    for (int bit = 0; bit < 8; bit++) {
+        scene.file.bytes[at] ^= (char)(1 << bit);
+        scene_set(&scene);
+        must_not_be_wrong(&scene, at, "file", counts);
+        scene.file.bytes[at] ^= (char)(1 << bit);
     }
     scene_release(&scene);
 }

@@ -296,6 +296,31 @@ TEST(visitors_may_stop_and_lists_go_on_where_they_stopped)
     }
 }
 
+/* Loading reads ahead of its visitor: far more here than it may. */
+TEST(a_load_that_is_stopped_early_leaves_nothing_behind)
+{
+    enum { RECORDS = 20000, A_COMMIT = 1000 };
+    for (size_t i = 0; i < KINDS; i++) {
+        struct subject subject = begin(&kinds[i]);
+        struct store *store = subject.store;
+        struct store_record records[A_COMMIT];
+        for (uint64_t rev = 1; rev <= RECORDS; rev += A_COMMIT) {
+            for (uint64_t k = 0; k < A_COMMIT; k++)
+                records[k] = record_of(rev + k, "a", "{}");
+            commit(&subject, &(struct store_batch){.puts = records,
+                                                   .put_count = A_COMMIT,
+                                                   .high_rev = rev + A_COMMIT - 1});
+        }
+        uint64_t count = 0;
+        assert_int_equal(store->ops->load(store, stop_at_three, &count, NULL), TOCSIN_OK);
+        assert_int_equal(count, 3);
+        assert_int_equal(loaded(&subject), RECORDS);
+        put_one(&subject, RECORDS + 1, "b");
+        assert_int_equal(loaded(&subject), RECORDS + 1);
+        end(&subject);
+    }
+}
+
 static bool first_seq(void *arg, const struct store_event *event)
 {
     *(uint64_t *)arg = event->seq;

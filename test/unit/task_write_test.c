@@ -123,8 +123,9 @@ TEST(a_payload_is_given_back_byte_for_byte_but_for_the_line_breaks_of_ndjson)
     buffer_release(&out);
 }
 
-/* What an answer says of the wish, without what was added to it. */
-static void read_wish_again(const struct buffer *answer, struct task *ret_task)
+/* What an answer says of the wish, without what was added to it; its text, which the task borrows
+ * from, is the caller's to free. */
+static char *read_wish_again(const struct buffer *answer, struct task *ret_task)
 {
     static const char *const added[] = {
         "status", "rev",    "due_ms",  "created_ms", "attempt",          "executed", "last_error",
@@ -139,8 +140,8 @@ static void read_wish_again(const struct buffer *answer, struct task *ret_task)
     char *wish = json_dumps(value, JSON_COMPACT);
     assert_non_null(wish);
     *ret_task = read_task(wish);
-    free(wish);
     json_decref(value);
+    return wish;
 }
 
 TEST(an_answer_is_json_and_its_wish_may_be_sent_again)
@@ -163,7 +164,7 @@ TEST(an_answer_is_json_and_its_wish_may_be_sent_again)
         made.task.failed >>= 1;
         made.task.skipped >>= 1;
         write_to(&out, &made.task, &view);
-        read_wish_again(&out, &again);
+        char *text = read_wish_again(&out, &again);
         struct task wish = made.task;
         wish.payload.size = 0;
         wish.created_ms = wish.nominal_ms = wish.pause_until_ms = 0;
@@ -177,6 +178,7 @@ TEST(an_answer_is_json_and_its_wish_may_be_sent_again)
         wish.claim = (struct task_claim){0};
         wish.open_count = wish.backlog_count = 0;
         assert_true(task_same(&again, &wish, true));
+        free(text);
     }
     buffer_release(&out);
 }

@@ -3,6 +3,7 @@
  * is in test/process. */
 #include "support/tasks_world.h"
 
+#include <stdio.h>
 #include <string.h>
 
 enum { SECOND = 1000, HOUR = 3600 * 1000 };
@@ -85,6 +86,70 @@ TEST(an_ack_is_answered_and_seen_only_when_it_is_durable)
     run = take("a");
     assert_int_equal(ack(&run), TASKS_OK);
     status_is("a", "completed");
+    tasks_world_release(&world);
+}
+
+static void count_ids(void *arg, enum tasks_outcome outcome, uint64_t rev, struct bytes json)
+{
+    (void)outcome;
+    (void)rev;
+    const char *end = json.at + json.size;
+    for (const char *at = json.at; (at = memmem(at, (size_t)(end - at), "\"id\":", 5)) != NULL;
+         at++)
+        ++*(int *)arg;
+}
+
+static int count_completed(void)
+{
+    int count = 0;
+    struct tasks_filter filter = {.status = bytes_of("completed"), .limit = 10};
+    tasks_list(world.tasks, &filter, count_ids, &count);
+    return count;
+}
+
+/* A GET by its id would find the one that lives; a list must not show both. */
+TEST(a_task_that_lives_again_is_not_listed_among_those_that_ended)
+{
+    tasks_world_start(&world);
+    make("a", "{}");
+    struct leased run = take("a");
+    assert_int_equal(ack(&run), TASKS_OK);
+    assert_non_null(strstr(tasks_world_task(&world, "a"), "\"executed\":1,"));
+    assert_int_equal(count_completed(), 1);
+    make("a", "{}");
+    status_is("a", "pending");
+    assert_int_equal(count_completed(), 0);
+    run = take("a");
+    assert_int_equal(ack(&run), TASKS_OK);
+    assert_int_equal(count_completed(), 1);
+    tasks_world_release(&world);
+}
+
+/* Law 8: an answer has a limit; what is past it is another answer's, and not lost till its lease
+ * ends. */
+TEST(a_lease_hands_out_what_fits_into_its_answer)
+{
+    enum { TASKS = 8, PAYLOAD = 1500 };
+    char json[PAYLOAD + 64];
+    char id[2] = "a";
+    tasks_world_start(&world);
+    int at = snprintf(json, sizeof json, "{\"payload\":\"");
+    memset(json + at, 'p', PAYLOAD);
+    (void)snprintf(json + at + PAYLOAD, sizeof json - (size_t)at - PAYLOAD, "\"}");
+    for (int i = 0; i < TASKS; i++, id[0]++)
+        make(id, json);
+    int seen = 0;
+    for (int i = 0; i < TASKS && seen < TASKS; i++) {
+        struct leased leased;
+        leased_begin(&world, &leased, TASKS, 0);
+        tasks_world_settle(&world);
+        assert_true(leased.done);
+        assert_int_equal(leased.lease.outcome, TASKS_OK);
+        assert_in_range(leased.count, 1, ASKED_TEXT_MAX / PAYLOAD);
+        seen += (int)leased.count;
+    }
+    assert_int_equal(seen, TASKS);
+    none_ready();
     tasks_world_release(&world);
 }
 
@@ -188,6 +253,43 @@ TEST(attempts_run_out_also_when_each_kills_the_server)
     }
     none_ready();
     status_is("a", "failed");
+    tasks_world_release(&world);
+}
+
+static enum tasks_outcome make_again(const char *id)
+{
+    return tasks_world_ask(&world, TASKS_CREATE, id, "{\"delay\":\"1h\"}");
+}
+
+/* The last run of a schedule is taken by a worker, who is about to fail for good. */
+static struct leased last_run_of(const char *id)
+{
+    make(id, "{\"every\":\"1s\",\"repeat\":1,\"retry\":{\"max\":0}}");
+    tasks_world_pass(&world, SECOND);
+    return take(id);
+}
+
+/* W-22: a duplicate id is a conflict, also when only an incident is left of it. */
+TEST(the_id_of_an_ended_schedule_is_taken_while_an_incident_of_it_is_open)
+{
+    tasks_world_start(&world);
+    struct leased run = last_run_of("a");
+    struct asked failing;
+    struct asked making;
+    asked_init(&failing, TASKS_NACK, run.run, NULL);
+    asked_init(&making, TASKS_CREATE, "a", "{}");
+    asked_begin(&world, &failing);
+    asked_begin(&world, &making); /* before the other is durable */
+    tasks_world_settle(&world);
+    assert_true(failing.done && making.done);
+    assert_int_equal(failing.call.outcome, TASKS_OK);
+    assert_int_equal(making.call.outcome, TASKS_CONFLICTING);
+    tasks_world_crash(&world);
+    tasks_world_again(&world);
+    assert_int_equal(make_again("a"), TASKS_CONFLICTING);
+    assert_int_equal(make_again("b"), TASKS_MADE);
+    assert_int_equal(tasks_world_ask(&world, TASKS_FORGET, "a", NULL), TASKS_OK);
+    assert_int_equal(make_again("a"), TASKS_MADE);
     tasks_world_release(&world);
 }
 

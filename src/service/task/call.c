@@ -40,7 +40,7 @@ static enum tocsin_status replay(struct tasks_call *call, const struct engine_re
     call->replayed = true;
     buffer_append(&call->answer, record->doc.at + IDEM_HEAD_BYTES,
                   record->doc.size - IDEM_HEAD_BYTES);
-    return TOCSIN_OK;
+    return buffer_status(&call->answer);
 }
 
 static enum tocsin_status keep_answer(struct tasks_call *call, struct change *change)
@@ -56,17 +56,17 @@ static enum tocsin_status keep_answer(struct tasks_call *call, struct change *ch
     buffer_append(doc, call->answer.data, call->answer.size);
     if (buffer_status(doc) != TOCSIN_OK)
         return buffer_status(doc);
-    call->idem_put = true;
-    return change_put(change,
-                      &(struct change_put){
-                          .kind = tasks->idem_kind,
-                          .key = call->idem_key,
-                          .home = call->id,
-                          .due_ms = engine_now_up_ms(tasks->engine) + tasks->limits.idem_ms,
-                          .basis = STORE_ELAPSED,
-                          .doc = {doc->data, doc->size},
-                      },
-                      NULL);
+    struct change_put put = {
+        .kind = tasks->idem_kind,
+        .key = call->idem_key,
+        .home = call->id,
+        .due_ms = engine_now_up_ms(tasks->engine) + tasks->limits.idem_ms,
+        .basis = STORE_ELAPSED,
+        .doc = {doc->data, doc->size},
+    };
+    enum tocsin_status status = change_put(change, &put, NULL);
+    call->idem_put = status == TOCSIN_OK; /* counted when it is staged for good */
+    return status;
 }
 
 /* ---- running a call */
@@ -92,11 +92,9 @@ static void staged(struct tasks_call *call)
     finish_staged(call);
 }
 
-static enum tocsin_status run_call(void *arg, struct change *change)
+static enum tocsin_status run_verb(struct tasks_call *call, struct change *change)
 {
-    struct tasks_call *call = arg;
     struct tasks *tasks = call->tasks;
-    begin(call);
     if (call->idem_key.size > 0) {
         struct engine_record record;
         enum tocsin_status status = change_get(change, tasks->idem_kind, call->idem_key, &record);
@@ -109,16 +107,27 @@ static enum tocsin_status run_call(void *arg, struct change *change)
                                 "Idempotency-Key: too many of the last 24 hours");
     }
     enum tocsin_status status = command_verb(call, change);
+    if (status != TOCSIN_BUSY)
+        call->wish = NULL; /* it will not run again */
     if (status == TOCSIN_OK && buffer_status(&call->answer) != TOCSIN_OK)
         status = buffer_status(&call->answer);
     if (status == TOCSIN_OK && call->outcome < TASKS_INVALID && call->idem_key.size > 0)
         status = keep_answer(call, change);
     if (status != TOCSIN_OK)
         return status;
-    if (call->outcome >= TASKS_INVALID)
-        return TOCSIN_CONFLICT; /* refused: nothing is written */
-    staged(call);
-    return TOCSIN_OK;
+    return call->outcome < TASKS_INVALID ? TOCSIN_OK : TOCSIN_CONFLICT; /* nothing is written */
+}
+
+static enum tocsin_status run_call(void *arg, struct change *change)
+{
+    struct tasks_call *call = arg;
+    begin(call);
+    enum tocsin_status status = run_verb(call, change);
+    if (status == TOCSIN_OK)
+        staged(call);
+    else
+        call->unready_count = 0; /* nothing was taken out of a queue, so nothing goes back */
+    return status;
 }
 
 static enum tasks_outcome outcome_of(enum tocsin_status status)
@@ -147,7 +156,6 @@ static void count_call(struct tasks_call *call)
         return; /* it was counted then; and the task may have ended since */
     if (call->outcome == TASKS_MADE) {
         tasks_count(tasks, TASKS_ADDED, 1);
-        finished_forget(&tasks->finished, call->id);
     } else if (call->outcome == TASKS_OK && call->verb == TASKS_PUT) {
         tasks_count(tasks, TASKS_REPLACED, 1);
     } else if (call->outcome == TASKS_CONFLICTING || call->outcome == TASKS_UNMATCHED) {
@@ -210,4 +218,9 @@ void tasks_start(struct tasks *tasks, struct tasks_call *call)
     bool urgent = call->verb == TASKS_ACK || call->verb == TASKS_NACK ||
                   call->verb == TASKS_DELETE || call->verb == TASKS_FORGET;
     engine_change(tasks->engine, urgent, run_call, settled, call);
+}
+
+void tasks_expect(struct tasks *tasks, struct bytes id)
+{
+    engine_expect(tasks->engine, tasks->task_kind, id);
 }

@@ -115,10 +115,19 @@ static bool leased(const struct tasks_call *call, const struct engine_record *re
 
 /* ---- making and replacing */
 
+/* Entries of Idempotency-Keys are records too, but have a limit of their own. */
+static bool tasks_full(const struct tasks *tasks)
+{
+    return engine_count(tasks->engine) >= tasks->limits.tasks + tasks->idem_count;
+}
+
 static enum tocsin_status put_wish(struct tasks_call *call, struct change *change,
                                    const struct engine_record *old, int64_t created_ms)
 {
     struct tasks *tasks = call->tasks;
+    if (old == NULL && tasks_full(tasks))
+        return tasks_refuse(call, TASKS_TOO_MANY,
+                            "as many tasks wait as may (limits.tasks_pending): try again later");
     struct task task = *call->wish;
     task.id = call->id;
     enum store_basis basis = rhythm_basis(&task);
@@ -149,13 +158,30 @@ static enum tocsin_status put_wish(struct tasks_call *call, struct change *chang
     return TOCSIN_OK;
 }
 
+/* There is no such task; but there may be incidents of a schedule that had its id. */
+static enum tocsin_status create_new(struct tasks_call *call, struct change *change)
+{
+    struct engine_record record;
+    size_t at = 0;
+    if (!matches(call, NULL))
+        return TOCSIN_OK;
+    enum tocsin_status status = incident_of_schedule(call->tasks, change, call->id, &at, &record);
+    if (status == TOCSIN_NONE)
+        return put_wish(call, change, NULL, 0);
+    if (status != TOCSIN_OK)
+        return status;
+    return tasks_refuse(call, TASKS_CONFLICTING,
+                        "id: a schedule of this id has ended, and a run of it is an open incident "
+                        "(retry or drop that, or PUT a new task)");
+}
+
 static enum tocsin_status create(struct tasks_call *call, struct change *change)
 {
     struct engine_record record;
     struct task task;
     enum tocsin_status status = get(call, change, &record, &task);
     if (status == TOCSIN_NONE)
-        return matches(call, NULL) ? put_wish(call, change, NULL, 0) : TOCSIN_OK;
+        return create_new(call, change);
     if (status != TOCSIN_OK || !matches(call, &record))
         return status;
     call->outcome = TASKS_CONFLICTING;
@@ -252,7 +278,7 @@ static enum tocsin_status cancel(struct tasks_call *call, struct change *change)
     if (status != TOCSIN_OK)
         return status;
     tasks_event(tasks, change, call->id, "cancelled", &task, false);
-    tasks_finish_after(tasks, change, &record, &task, "cancelled", (struct bytes){0});
+    tasks_ended_after(tasks, change, &record, &task, false);
     tasks_count_after(tasks, change, TASKS_CANCELLED, 1);
     struct task_view view = tasks_view(tasks, &record, &task);
     view.status = "cancelled";
@@ -394,18 +420,11 @@ static enum tocsin_status incidents_of_schedule(struct tasks_call *call, struct 
                                                 size_t *ret_found)
 {
     struct tasks *tasks = call->tasks;
-    for (size_t i = 0; i < tasks->incident_count; i++) {
-        const struct incident *incident = &tasks->incidents[i];
-        if (!incident->of_schedule || !incident_open(tasks, incident))
-            continue;
-        struct engine_record record;
-        struct task task;
-        enum tocsin_status status = change_get_ref(change, incident->ref, &record);
-        if (status == TOCSIN_NONE)
-            continue;
-        if (status == TOCSIN_OK &&
-            (record.mark != TASK_FAILED || !bytes_equal(tasks_id_of(record.key), call->id)))
-            continue;
+    struct engine_record record;
+    struct task task;
+    enum tocsin_status status;
+    size_t at = 0;
+    while ((status = incident_of_schedule(tasks, change, call->id, &at, &record)) != TOCSIN_NONE) {
         if (status == TOCSIN_OK)
             status = tasks_decode(&record, &tasks->lists, &task);
         if (status == TOCSIN_OK)

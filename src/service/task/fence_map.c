@@ -43,10 +43,19 @@ static bool grow(struct fence_map *map)
     return true;
 }
 
+bool fence_map_make_room(struct fence_map *map, uint32_t count)
+{
+    while (map->slots == NULL || count > map->mask / 2 + 1) {
+        if (!grow(map))
+            return false;
+    }
+    return true;
+}
+
 bool fence_map_put(struct fence_map *map, uint64_t key, uint32_t value)
 {
     assert(key != 0);
-    if ((map->slots == NULL || map->count > map->mask / 2) && !grow(map))
+    if (!fence_map_make_room(map, map->count + 1))
         return false;
     struct fence_slot *at = slot(map, key);
     map->count += at->key == 0;

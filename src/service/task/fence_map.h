@@ -23,8 +23,10 @@ struct fence_map {
 
 /* All zero is an empty map. */
 void fence_map_release(struct fence_map *map);
-/* Also replaces. False: no memory. */
+/* Also replaces. False: no memory; never so up to as many keys as there is room for. */
 bool fence_map_put(struct fence_map *map, uint64_t key, uint32_t value);
+/* Room for so many keys in all. False: no memory. */
+bool fence_map_make_room(struct fence_map *map, uint32_t count);
 bool fence_map_get(const struct fence_map *map, uint64_t key, uint32_t *ret_value);
 void fence_map_drop(struct fence_map *map, uint64_t key);
 

@@ -26,69 +26,6 @@ static struct bytes cut_error(struct bytes error)
     return (struct bytes){error.at, size};
 }
 
-/* ---- incidents */
-
-bool incident_open(const struct tasks *tasks, const struct incident *incident)
-{
-    struct engine_head head;
-    return engine_head(tasks->engine, incident->ref, &head) && head.rev == incident->rev &&
-           head.mark == TASK_FAILED;
-}
-
-void incidents_clean(struct tasks *tasks)
-{
-    size_t kept = 0;
-    for (size_t i = 0; i < tasks->incident_count; i++) {
-        if (incident_open(tasks, &tasks->incidents[i]))
-            tasks->incidents[kept++] = tasks->incidents[i];
-    }
-    tasks->incident_count = kept;
-}
-
-void incident_add(struct tasks *tasks, struct engine_ref ref, uint64_t rev, bool of_schedule)
-{
-    if (tasks->incident_count == tasks->incident_room)
-        incidents_clean(tasks);
-    if (tasks->incident_count == tasks->incident_room) {
-        size_t room = tasks->incident_room == 0 ? 64 : tasks->incident_room * 2;
-        struct incident *list = realloc(tasks->incidents, room * sizeof *list);
-        if (list == NULL)
-            return;
-        tasks->incidents = list;
-        tasks->incident_room = room;
-    }
-    size_t at = tasks->incident_count++;
-    for (; at > 0 && tasks->incidents[at - 1].rev > rev; at--)
-        tasks->incidents[at] = tasks->incidents[at - 1];
-    tasks->incidents[at] = (struct incident){rev, ref, of_schedule};
-}
-
-struct new_incident {
-    struct tasks *tasks;
-    struct engine_ref ref;
-    uint64_t rev;
-    bool of_schedule;
-};
-
-static void incident_made(void *arg, enum tocsin_status status)
-{
-    struct new_incident *new = arg;
-    if (status == TOCSIN_OK)
-        incident_add(new->tasks, new->ref, new->rev, new->of_schedule);
-    free(new);
-}
-
-static void add_incident_after(struct tasks *tasks, struct change *change, struct engine_ref ref,
-                               uint64_t rev, bool of_schedule)
-{
-    struct new_incident *new = malloc(sizeof *new);
-    if (new == NULL)
-        return;
-    *new = (struct new_incident){tasks, ref, rev, of_schedule};
-    if (change_then(change, incident_made, new) != TOCSIN_OK)
-        free(new);
-}
-
 /* ---- an attempt that failed */
 
 static enum tocsin_status fail_for_good(struct tasks *tasks, struct change *change, unsigned kind,
@@ -103,8 +40,9 @@ static enum tocsin_status fail_for_good(struct tasks *tasks, struct change *chan
     if (status != TOCSIN_OK)
         return status;
     tasks_event(tasks, change, task->id, "failed", task, true);
-    add_incident_after(tasks, change, record->ref, rev, of_schedule);
-    return TOCSIN_OK;
+    /* It is known at once: it may be the end of a schedule, and its id is not free then. */
+    uint64_t schedule = of_schedule ? incident_schedule(tasks, task->id) : 0;
+    return incident_add(tasks, record->ref, rev, schedule) ? TOCSIN_OK : TOCSIN_NO_MEMORY;
 }
 
 static enum tocsin_status cancel_now(struct tasks *tasks, struct change *change, unsigned kind,
@@ -114,7 +52,7 @@ static enum tocsin_status cancel_now(struct tasks *tasks, struct change *change,
     if (status != TOCSIN_OK)
         return status;
     tasks_event(tasks, change, task->id, "cancelled", task, false);
-    tasks_finish_after(tasks, change, record, task, "cancelled", (struct bytes){0});
+    tasks_ended_after(tasks, change, record, task, false);
     return TOCSIN_OK;
 }
 
@@ -146,17 +84,22 @@ enum tocsin_status finish_failed(struct tasks *tasks, struct change *change, uns
 
 /* ---- a run that is named from outside */
 
+/* NONE: it is another's by now. */
+static enum tocsin_status task_of(const struct run *run, const struct engine_record *record,
+                                  struct task *ret_task)
+{
+    enum tocsin_status status = tasks_decode(record, &run->tasks->lists, ret_task);
+    if (status == TOCSIN_OK && tasks_origin(ret_task, record) != run->origin)
+        status = TOCSIN_NONE;
+    return status;
+}
+
 /* OK and its record; NONE: it was replaced or dropped by somebody else. */
 static enum tocsin_status record_of(struct change *change, const struct run *run,
                                     struct engine_record *ret_record, struct task *ret_task)
 {
-    struct tasks *tasks = run->tasks;
     enum tocsin_status status = change_get_ref(change, run->ref, ret_record);
-    if (status == TOCSIN_OK)
-        status = tasks_decode(ret_record, &tasks->lists, ret_task);
-    if (status == TOCSIN_OK && tasks_origin(ret_task, ret_record) != run->origin)
-        status = TOCSIN_NONE;
-    return status;
+    return status == TOCSIN_OK ? task_of(run, ret_record, ret_task) : status;
 }
 
 static void say(struct tasks_call *call, const char *field, const char *text)
@@ -183,12 +126,30 @@ static enum tocsin_status superseded(struct tasks_call *call)
     return TOCSIN_OK;
 }
 
+static enum tocsin_status end_one_shot(struct tasks_call *call, struct change *change,
+                                       const struct run *run, const struct engine_record *record)
+{
+    enum tocsin_status status = change_drop(change, run->tasks->task_kind, record->key);
+    if (status == TOCSIN_OK)
+        tasks_acked_after(run->tasks, change, record, run, call->result);
+    return status;
+}
+
+/* The very version that was leased: then nothing in its doc is news. */
+static bool as_leased(const struct run *run, const struct engine_record *record)
+{
+    return record->rev == run->rev && !run->of_schedule && run->tasks->history != TASKS_HISTORY_ALL;
+}
+
 static enum tocsin_status ack(struct tasks_call *call, struct change *change, struct run *run)
 {
     struct tasks *tasks = run->tasks;
     struct engine_record record;
     struct task task;
-    enum tocsin_status status = record_of(change, run, &record, &task);
+    enum tocsin_status status = change_get_ref(change, run->ref, &record);
+    bool known = status == TOCSIN_OK && as_leased(run, &record);
+    if (status == TOCSIN_OK && !known)
+        status = task_of(run, &record, &task);
     if (status == TOCSIN_NONE && run->state == RUN_ENDING) {
         say(call, "status", "completed"); /* the same ack, twice: the first is on its way */
         return TOCSIN_OK;
@@ -197,20 +158,19 @@ static enum tocsin_status ack(struct tasks_call *call, struct change *change, st
         return superseded(call);
     if (status != TOCSIN_OK)
         return status;
-    task.attempt = run->attempt;
+    if (!known)
+        task.attempt = run->attempt;
     if (run->of_schedule) {
         status = schedule_run_ended(tasks, change, task.id, &task, true);
         if (status == TOCSIN_OK)
             status = change_drop(change, tasks->run_kind, record.key);
     } else {
-        task.executed = 1;
-        status = change_drop(change, tasks->task_kind, record.key);
-        if (status == TOCSIN_OK)
-            tasks_finish_after(tasks, change, &record, &task, "completed", call->result);
+        status = end_one_shot(call, change, run, &record);
     }
     if (status != TOCSIN_OK)
         return status;
-    tasks_event(tasks, change, task.id, "completed", &task, false);
+    if (!known)
+        tasks_event(tasks, change, task.id, "completed", &task, false);
     say(call, "status", "completed");
     call->ended = CALL_ENDED_WELL;
     return TOCSIN_OK;
@@ -273,6 +233,26 @@ static enum tocsin_status extend(struct tasks_call *call, struct change *change,
     return TOCSIN_OK;
 }
 
+#define ACKED_SUPERSEDED (UINT64_C(1) << 63) /* a fence is below 2^53 */
+
+static void remember_acked(struct tasks *tasks, uint64_t fence, bool superseded)
+{
+    tasks->acked[fence % ACKED_MAX] = fence | (superseded ? ACKED_SUPERSEDED : 0);
+}
+
+/* The same ack again gets the same answer. */
+static bool said_before(struct tasks_call *call)
+{
+    uint64_t acked = call->tasks->acked[call->fence % ACKED_MAX];
+    if ((acked & ~ACKED_SUPERSEDED) != call->fence)
+        return false;
+    if ((acked & ACKED_SUPERSEDED) != 0)
+        say(call, "superseded", NULL);
+    else
+        say(call, "status", "completed");
+    return true;
+}
+
 enum tocsin_status finish_verb(struct tasks_call *call, struct change *change)
 {
     struct tasks *tasks = call->tasks;
@@ -280,11 +260,8 @@ enum tocsin_status finish_verb(struct tasks_call *call, struct change *change)
     if (!run_id_read(call->id, &call->fence))
         return tasks_refuse(call, TASKS_MISSING, "run: this is not the name of a run");
     struct run *run = run_of_fence(tasks, call->fence);
-    if (run == NULL && call->verb == TASKS_ACK &&
-        tasks->acked[call->fence % ACKED_MAX] == call->fence) {
-        say(call, "status", "completed");
+    if (run == NULL && call->verb == TASKS_ACK && said_before(call))
         return TOCSIN_OK;
-    }
     if (run == NULL || (run->state == RUN_ENDING && !(run->ending_well && call->verb == TASKS_ACK)))
         return tasks_refuse(call, TASKS_LOST,
                             "the lease of this run is lost: it ended, or the server was restarted");
@@ -308,11 +285,6 @@ void finish_staged(struct tasks_call *call)
     run->ending_well = call->ended == CALL_ENDED_WELL;
 }
 
-static void remember_acked(struct tasks *tasks, uint64_t fence)
-{
-    tasks->acked[fence % ACKED_MAX] = fence;
-}
-
 void finish_done(struct tasks_call *call, bool ok)
 {
     struct tasks *tasks = call->tasks;
@@ -328,11 +300,12 @@ void finish_done(struct tasks_call *call, bool ok)
         return;
     }
     if (call->ended == CALL_ENDED_WELL) {
-        remember_acked(tasks, run->fence);
+        remember_acked(tasks, run->fence, false);
         tasks_count(tasks, TASKS_EXECUTED, 1);
         if (tasks->watch.took != NULL)
             tasks->watch.took(tasks->watch.arg, engine_now_ms(tasks->engine) - run->started_ms);
     } else if (call->ended == CALL_SUPERSEDED) {
+        remember_acked(tasks, run->fence, true);
         tasks_count(tasks, TASKS_SUPERSEDED, 1);
     }
     run_destroy(run);

@@ -3,16 +3,16 @@
 
 #include <stdlib.h>
 
-struct finished_task *finished_task_create(struct bytes id, struct bytes doc, struct bytes result)
+struct finished_task *finished_task_create(const struct finished_task *ending, struct bytes id,
+                                           struct bytes doc, struct bytes result)
 {
     struct finished_task *task = malloc(sizeof *task + id.size + doc.size + result.size);
     if (task == NULL)
         return NULL;
-    *task = (struct finished_task){
-        .id_size = (uint32_t)id.size,
-        .doc_size = (uint32_t)doc.size,
-        .result_size = (uint32_t)result.size,
-    };
+    *task = *ending;
+    task->id_size = (uint32_t)id.size;
+    task->doc_size = (uint32_t)doc.size;
+    task->result_size = (uint32_t)result.size;
     memcpy(task->bytes, id.at, id.size);
     memcpy(task->bytes + id.size, doc.at, doc.size);
     if (result.size > 0)
@@ -60,7 +60,7 @@ void finished_release(struct finished *finished)
 
 static uint64_t hash_of(const struct finished *finished, struct bytes id)
 {
-    uint64_t hash = siphash(finished->key, id.at, id.size);
+    uint64_t hash = siphash_quick(finished->key, id.at, id.size);
     return hash == 0 ? 1 : hash;
 }
 
@@ -93,11 +93,10 @@ const struct finished_task *finished_find(const struct finished *finished, struc
     return bytes_equal(finished_id(task), id) ? task : NULL;
 }
 
-void finished_forget(struct finished *finished, struct bytes id)
+static void forget(struct finished *finished, struct bytes id, uint64_t hash)
 {
     uint32_t at;
-    if (finished->by_hash.count > 0 &&
-        fence_map_get(&finished->by_hash, hash_of(finished, id), &at) &&
+    if (fence_map_get(&finished->by_hash, hash, &at) &&
         bytes_equal(finished_id(finished->ring[at]), id))
         hide(finished, at);
 }
@@ -109,11 +108,11 @@ void finished_take(struct finished *finished, struct finished_task *task)
         free(task);
         return;
     }
-    finished_forget(finished, finished_id(task));
+    task->hash = hash_of(finished, finished_id(task));
+    forget(finished, finished_id(task), task->hash);
     while (finished->count == finished->max || finished->bytes + size > finished->max_bytes)
         drop_oldest(finished);
     uint32_t at = (finished->first + finished->count) % finished->max;
-    task->hash = hash_of(finished, finished_id(task));
     if (!fence_map_put(&finished->by_hash, task->hash, at)) {
         free(task);
         return;

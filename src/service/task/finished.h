@@ -27,8 +27,9 @@ struct finished_task {
     char bytes[];   /* id, doc, result */
 };
 
-/* With its bytes copied; the rest is the caller's to fill in. NULL: no memory. */
-struct finished_task *finished_task_create(struct bytes id, struct bytes doc, struct bytes result);
+/* As this one, with these bytes copied behind it. NULL: no memory. */
+struct finished_task *finished_task_create(const struct finished_task *ending, struct bytes id,
+                                           struct bytes doc, struct bytes result);
 struct bytes finished_id(const struct finished_task *task);
 struct bytes finished_doc(const struct finished_task *task);
 struct bytes finished_result(const struct finished_task *task);
@@ -53,7 +54,6 @@ void finished_release(struct finished *finished);
 void finished_take(struct finished *finished, struct finished_task *task);
 /* NULL: none. */
 const struct finished_task *finished_find(const struct finished *finished, struct bytes id);
-void finished_forget(struct finished *finished, struct bytes id);
 
 /* The n-th, the oldest being 0; NULL when it is hidden. */
 const struct finished_task *finished_at(const struct finished *finished, uint32_t n);

@@ -20,6 +20,8 @@ enum { ROW_BYTES_MAX = TASK_PAYLOAD_BYTES_MAX * 2 + 8192, ROW_KEPT_BYTES = 1024 
 
 struct run *run_create(struct tasks *tasks)
 {
+    if (!fence_map_make_room(&tasks->by_fence, tasks->run_count + 1))
+        return NULL;
     if (tasks->run_free_count == 0 && tasks->run_end == tasks->run_room) {
         uint32_t room = tasks->run_room == 0 ? 256 : tasks->run_room * 2;
         struct run **runs = realloc(tasks->runs, room * sizeof(struct run *));
@@ -141,7 +143,9 @@ void run_start_lease(struct run *run)
 {
     struct tasks *tasks = run->tasks;
     run->state = RUN_LEASED;
-    (void)fence_map_put(&tasks->by_fence, run->fence, run->index);
+    bool found = fence_map_put(&tasks->by_fence, run->fence, run->index);
+    assert(found); /* there is room for every run */
+    (void)found;
     (void)engine_timer_arm(tasks->engine, &run->timer, run->until_ms);
 }
 
@@ -192,6 +196,7 @@ static void join_line(struct tasks_lease *lease)
     lease->after = NULL;
     *(queue->last_waiting != NULL ? &queue->last_waiting->after : &queue->first_waiting) = lease;
     queue->last_waiting = lease;
+    lease->outcome = TASKS_OK;
     lease->waiting = true;
     queue->waiting++;
     lease->tasks->waiting++;
@@ -238,6 +243,8 @@ static void all_claimed(struct tasks_lease *lease)
     } else {
         for (uint32_t i = 0; i < lease->run_count; i++)
             tasks->runs[lease->runs[i]]->lease = NULL;
+        if (!empty)
+            lease->outcome = TASKS_OK;
         tasks_count(tasks, TASKS_LEASED, lease->run_count);
         answer(lease);
     }
@@ -284,12 +291,24 @@ static void write_row(struct run *run, const struct task *task, struct buffer *o
     json_write_object_end(&writer);
 }
 
-static void claimed(struct run *run, struct bytes row)
+/* Whether the answer has room for a row of so many bytes, and its end. What does not fit is
+ * another answer's. */
+static bool row_fits(struct tasks_lease *lease, size_t bytes)
 {
-    struct tasks_lease *lease = run->lease;
+    return buffer_has_room(&lease->answer, bytes + sizeof ",]}");
+}
+
+static void row_comma(struct tasks_lease *lease)
+{
     if (lease->run_count > 0)
         buffer_append_byte(&lease->answer, ',');
-    buffer_append(&lease->answer, row.at, row.size);
+}
+
+/* Its row is in the answer. */
+static void claimed(struct run *run)
+{
+    struct tasks_lease *lease = run->lease;
+    assert(buffer_status(&lease->answer) == TOCSIN_OK);
     lease->runs[lease->run_count++] = run->index;
     run_start_lease(run);
     one_claimed(lease);
@@ -351,10 +370,17 @@ static void claim_written(void *arg, enum tocsin_status status)
 {
     struct run *run = arg;
     run->written = status == TOCSIN_OK && !run->cancel_requested;
-    if (run->written)
-        claimed(run, (struct bytes){run->row.data, run->row.size});
-    else
+    struct tasks_lease *lease = run->lease;
+    if (!run->written) {
         not_claimed(run);
+    } else if (row_fits(lease, run->row.size)) {
+        row_comma(lease);
+        buffer_append(&lease->answer, run->row.data, run->row.size);
+        claimed(run);
+    } else {
+        give_back(run);
+        one_claimed(lease);
+    }
 }
 
 /* A retry has a time of its own; outside, it is still the task that was due then. */
@@ -363,6 +389,30 @@ static int64_t first_due(const struct run *run, const struct task *task)
     int64_t due =
         engine_wall_of(run->tasks->engine, rhythm_due(task, task->nominal_ms), rhythm_basis(task));
     return due < run->due_ms ? due : run->due_ms; /* fired by hand before its time */
+}
+
+/* A first attempt is in the answer at once; one that must be written down first waits in a row of
+ * its own. */
+static void give(struct run *run, const struct task *task)
+{
+    enum { ROW_REST_BYTES = 512, ESCAPED_MAX = 6 }; /* all but the texts; for each byte of them */
+    struct tasks *tasks = run->tasks;
+    if (task->attempt == 0 && !tasks->write_claims) {
+        if (!row_fits(run->lease, ROW_REST_BYTES + task->payload.size +
+                                      ESCAPED_MAX * (task->id.size + task->name.size))) {
+            not_claimed(run);
+            return;
+        }
+        row_comma(run->lease);
+        write_row(run, task, &run->lease->answer);
+        claimed(run);
+        return;
+    }
+    write_row(run, task, &run->row);
+    if (buffer_status(&run->row) == TOCSIN_OK && row_fits(run->lease, run->row.size))
+        engine_change(tasks->engine, true, write_claim, claim_written, run);
+    else
+        not_claimed(run);
 }
 
 static void doc_here(void *arg, enum tocsin_status status, const struct engine_record *record)
@@ -395,13 +445,7 @@ static void doc_here(void *arg, enum tocsin_status status, const struct engine_r
     run->until_ms = run->started_ms + run->lease->ttl_ms;
     if (run->until_ms > run->end_ms)
         run->until_ms = run->end_ms;
-    write_row(run, &task, &run->row);
-    if (buffer_status(&run->row) != TOCSIN_OK)
-        not_claimed(run);
-    else if (task.attempt == 0 && !tasks->write_claims)
-        claimed(run, (struct bytes){run->row.data, run->row.size});
-    else
-        engine_change(tasks->engine, true, write_claim, claim_written, run);
+    give(run, &task);
 }
 
 static bool take(struct tasks *tasks, struct queue *queue, struct tasks_lease *lease,
@@ -433,11 +477,11 @@ void lease_serve(struct tasks *tasks, struct queue *queue, struct tasks_lease *l
     lease->pending = 1; /* its own, so that it is answered once, at the end */
     free(lease->runs);
     lease->runs = calloc(lease->max, sizeof *lease->runs);
+    bool memory = lease->runs != NULL;
     struct ready ready;
-    for (uint32_t i = 0; lease->runs != NULL && i < lease->max; i++) {
-        if (!queue_pop(tasks, queue, &ready) || !take(tasks, queue, lease, &ready))
-            break;
-    }
+    for (uint32_t i = 0; memory && i < lease->max && queue_pop(tasks, queue, &ready); i++)
+        memory = take(tasks, queue, lease, &ready);
+    lease->outcome = memory ? TASKS_OK : TASKS_OVERLOADED;
     queue->pins--;
     one_claimed(lease);
 }
@@ -454,19 +498,24 @@ void tasks_lease(struct tasks *tasks, struct tasks_lease *lease)
     lease->waiting = lease->gone = false;
     buffer_append_text(&lease->answer, "{\"runs\":[");
     struct queue *queue = queue_find(tasks, lease->queue);
-    if (queue == NULL && tasks->queue_count < tasks->limits.queues)
+    bool full = queue == NULL && tasks->queue_count >= tasks->limits.queues;
+    if (queue == NULL && !full)
         queue = queue_get(tasks, lease->queue);
-    if (queue == NULL || tasks->waiting >= tasks->limits.lease_waiting) {
-        lease->outcome = TASKS_TOO_MANY;
+    bool behind = queue == NULL || queue->ready == 0 || queue->first_waiting != NULL;
+    bool waits = behind && lease->wait_ms > 0;
+    full = full || (waits && tasks->waiting >= tasks->limits.lease_waiting);
+    if (queue == NULL || full || buffer_status(&lease->answer) != TOCSIN_OK) {
+        lease->outcome = full ? TASKS_TOO_MANY : TASKS_OVERLOADED;
         answer(lease);
+        if (queue != NULL)
+            queue_unuse(tasks, queue);
         return;
     }
     lease->in = queue;
     if (lease->wait_ms > 0 && !tasks->holding)
         (void)engine_timer_arm(tasks->engine, &lease->timer,
                                engine_now_up_ms(tasks->engine) + lease->wait_ms);
-    bool behind = queue->ready == 0 || queue->first_waiting != NULL;
-    if (tasks->holding || (behind && lease->wait_ms <= 0)) {
+    if (tasks->holding || (behind && !waits)) {
         answer(lease);
         queue_unuse(tasks, queue);
         return;

@@ -6,20 +6,28 @@
 
 #include "service/task/tasks_inside.h"
 
-enum { HEAP_SLACK = 1024 };
+enum { HEAP_SLACK = 1024, PUMP_AGAIN_MS = 1000 };
 
 static uint64_t hash_name(const struct tasks *tasks, struct bytes name)
 {
-    return siphash(tasks->hash_key, name.at, name.size);
+    return siphash_quick(tasks->hash_key, name.at, name.size);
+}
+
+static bool has_name(const struct queue *queue, struct bytes name)
+{
+    return bytes_equal((struct bytes){queue->name, queue->name_size}, name);
 }
 
 struct queue *queue_find(struct tasks *tasks, struct bytes name)
 {
+    if (tasks->last_queue != NULL && has_name(tasks->last_queue, name))
+        return tasks->last_queue;
     uint64_t hash = hash_name(tasks, name);
     struct queue *queue = tasks->queues[hash & tasks->queue_mask];
-    while (queue != NULL && !(queue->hash == hash &&
-                              bytes_equal((struct bytes){queue->name, queue->name_size}, name)))
+    while (queue != NULL && !(queue->hash == hash && has_name(queue, name)))
         queue = queue->next;
+    if (queue != NULL)
+        tasks->last_queue = queue;
     return queue;
 }
 
@@ -50,6 +58,8 @@ void queue_unuse(struct tasks *tasks, struct queue *queue)
     while (*link != queue)
         link = &(*link)->next;
     *link = queue->next;
+    if (tasks->last_queue == queue)
+        tasks->last_queue = NULL;
     tasks->queue_count--;
     free(queue->heap);
     free(queue);
@@ -170,8 +180,12 @@ bool queue_push(struct tasks *tasks, const struct engine_head *head, int64_t fir
         .ref = head->ref,
         .fired_ms = fired_ms,
     };
-    if (queue == NULL || !add(queue, &ready))
+    if (queue == NULL)
         return false;
+    if (!add(queue, &ready)) {
+        queue_unuse(tasks, queue);
+        return false;
+    }
     engine_attach(tasks->engine, head->ref, ATTACHED_READY);
     queue->ready++;
     tasks->ready++;
@@ -199,8 +213,9 @@ void queue_ready_again(struct tasks *tasks, struct engine_ref ref, uint64_t rev)
 {
     struct engine_head head;
     if (engine_head(tasks->engine, ref, &head) && head.rev == rev &&
-        engine_attached(tasks->engine, ref) == 0)
-        (void)queue_push(tasks, &head, engine_wall_ms(tasks->engine));
+        engine_attached(tasks->engine, ref) == 0 &&
+        !queue_push(tasks, &head, engine_wall_ms(tasks->engine)))
+        engine_due_again(tasks->engine, ref);
 }
 
 void queue_pump_all(void *arg)
@@ -213,13 +228,17 @@ void queue_pump_all(void *arg)
         list = queue->pump_next;
         queue->to_pump = false;
         queue->pins++;
-        /* Each once: what could not be given out now is tried again in the next turn. */
+        /* Each once: what could not be given out now is tried again in a later turn. */
         for (uint32_t left = queue->waiting;
              left > 0 && queue->ready > 0 && queue->first_waiting != NULL; left--)
             lease_serve(tasks, queue, queue->first_waiting);
         queue->pins--;
         queue_unuse(tasks, queue);
     }
+    /* It may be long till then: nobody else may have anything to do. */
+    if (tasks->pump != NULL && tasks->pump_again.handle.id == 0)
+        (void)engine_timer_arm(tasks->engine, &tasks->pump_again,
+                               engine_now_ms(tasks->engine) + PUMP_AGAIN_MS);
 }
 
 /* ---- looking at them */

@@ -85,19 +85,15 @@ static bool read_finished(struct tasks *tasks, const struct finished_task *ended
     if (task_decode(finished_doc(ended), &tasks->lists, ret_task) != TOCSIN_OK)
         return false;
     ret_task->id = finished_id(ended);
+    if (ended->completed && ret_task->rhythm == TASK_ONCE)
+        ret_task->executed = 1;
     return true;
 }
 
-static const char *finished_status(const struct finished_task *ended)
+static struct task_view finished_view(const struct finished_task *ended, const struct task *task)
 {
-    return ended->completed ? "completed" : "cancelled";
-}
-
-static void write_finished(struct json_writer *writer, const struct finished_task *ended,
-                           const struct task *task)
-{
-    struct task_view view = {
-        .status = finished_status(ended),
+    return (struct task_view){
+        .status = ended->completed ? "completed" : "cancelled",
         .rev = ended->rev,
         .due_ms = ended->due_ms,
         .attempt = ended->attempt,
@@ -105,6 +101,12 @@ static void write_finished(struct json_writer *writer, const struct finished_tas
         .result = finished_result(ended),
         .cancel_requested = task->cancel_requested,
     };
+}
+
+static void write_finished(struct json_writer *writer, const struct finished_task *ended,
+                           const struct task *task)
+{
+    struct task_view view = finished_view(ended, task);
     task_write(writer, task, &view);
 }
 
@@ -152,7 +154,6 @@ static void write_lease(struct json_writer *writer, const struct tasks *tasks,
 {
     char id[RUN_ID_BYTES];
     run_id_write(run->fence, id);
-    json_write_key(writer, "lease");
     json_write_object(writer);
     json_write_key(writer, "run");
     json_write_text(writer, id);
@@ -209,33 +210,62 @@ static void reason(struct tasks *tasks, const struct engine_record *record, cons
     }
 }
 
-/* What has run, or never will, and is still remembered. */
-static void explain_ended(struct reading *reading, const struct finished_task *ended,
-                          const struct task *task)
+static void write_ms(struct json_writer *writer, const char *name, int64_t at_ms, bool known)
 {
-    struct tasks *tasks = reading->tasks;
+    json_write_key(writer, name);
+    if (known)
+        json_write_int64(writer, at_ms);
+    else
+        json_write_null(writer);
+}
+
+/* The same fields for every task, also for one that has ended; run NULL: nobody has it. */
+static void write_why(struct reading *reading, const struct task *task,
+                      const struct task_view *view, const char *text, const struct run *run)
+{
+    const struct tasks *tasks = reading->tasks;
     struct json_writer *writer = &reading->writer;
-    char text[80];
-    (void)snprintf(text, sizeof text, "it is %s: GET the task tells the rest",
-                   finished_status(ended));
     json_write_object(writer);
     json_write_key(writer, "id");
     json_write_string(writer, reading->id, reading->id_size);
     json_write_key(writer, "status");
-    json_write_text(writer, finished_status(ended));
+    json_write_text(writer, view->status);
     json_write_key(writer, "reason");
     json_write_text(writer, text);
-    json_write_key(writer, "now_ms");
-    json_write_int64(writer, engine_wall_ms(tasks->engine));
+    write_ms(writer, "now_ms", engine_wall_ms(tasks->engine), true);
+    write_ms(writer, "due_ms", view->due_ms, view->due_ms >= 0);
+    json_write_key(writer, "attempt");
+    json_write_uint64(writer, view->attempt);
+    json_write_key(writer, "last_error");
+    if (task->last_error.size > 0)
+        json_write_string(writer, task->last_error.at, task->last_error.size);
+    else
+        json_write_null(writer);
+    write_ms(writer, "pause_until_ms", task->pause_until_ms, task->pause_until_ms != 0);
     json_write_key(writer, "queue");
     json_write_string(writer, task->queue.at, task->queue.size);
     json_write_key(writer, "lease");
-    json_write_null(writer);
+    if (run != NULL && run->fence != 0)
+        write_lease(writer, tasks, run);
+    else
+        json_write_null(writer);
+    json_write_key(writer, "skipped");
+    json_write_uint64(writer, task->skipped);
     json_write_key(writer, "node");
     json_write_text(writer, tasks->node);
     json_write_object_end(writer);
-    reading->rev = ended->rev;
+    reading->rev = view->rev;
     reading_end(reading, TASKS_OK);
+}
+
+/* What has run, or never will, and is still remembered. */
+static void explain_ended(struct reading *reading, const struct finished_task *ended,
+                          const struct task *task)
+{
+    char text[80];
+    struct task_view view = finished_view(ended, task);
+    (void)snprintf(text, sizeof text, "it is %s: GET the task tells the rest", view.status);
+    write_why(reading, task, &view, text, NULL);
 }
 
 static void explain(void *arg, enum tocsin_status status, const struct engine_record *record)
@@ -258,48 +288,7 @@ static void explain(void *arg, enum tocsin_status status, const struct engine_re
     char text[200];
     reason(tasks, record, &task, text, sizeof text);
     struct task_view view = tasks_view(tasks, record, &task);
-    struct json_writer *writer = &reading->writer;
-    json_write_object(writer);
-    json_write_key(writer, "id");
-    json_write_string(writer, task.id.at, task.id.size);
-    json_write_key(writer, "status");
-    json_write_text(writer, view.status);
-    json_write_key(writer, "reason");
-    json_write_text(writer, text);
-    json_write_key(writer, "now_ms");
-    json_write_int64(writer, engine_wall_ms(tasks->engine));
-    json_write_key(writer, "due_ms");
-    if (view.due_ms >= 0)
-        json_write_int64(writer, view.due_ms);
-    else
-        json_write_null(writer);
-    json_write_key(writer, "attempt");
-    json_write_uint64(writer, view.attempt);
-    json_write_key(writer, "last_error");
-    if (task.last_error.size > 0)
-        json_write_string(writer, task.last_error.at, task.last_error.size);
-    else
-        json_write_null(writer);
-    if (task.pause_until_ms != 0) {
-        json_write_key(writer, "pause_until_ms");
-        json_write_int64(writer, task.pause_until_ms);
-    }
-    json_write_key(writer, "queue");
-    json_write_string(writer, task.queue.at, task.queue.size);
-    const struct run *run = run_of_record(tasks, record->ref);
-    if (run != NULL && run->fence != 0) {
-        write_lease(writer, tasks, run);
-    } else {
-        json_write_key(writer, "lease");
-        json_write_null(writer);
-    }
-    json_write_key(writer, "skipped");
-    json_write_uint64(writer, task.skipped);
-    json_write_key(writer, "node");
-    json_write_text(writer, tasks->node);
-    json_write_object_end(writer);
-    reading->rev = record->rev;
-    reading_end(reading, TASKS_OK);
+    write_why(reading, &task, &view, text, run_of_record(tasks, record->ref));
 }
 
 void tasks_why(struct tasks *tasks, struct bytes id, tasks_read_fn fn, void *arg)
@@ -321,8 +310,13 @@ struct listing {
     size_t count;
     uint64_t last_rev; /* of those that are listed */
     bool full;         /* and there is one more */
+    unsigned scans;
     char bytes[];
 };
+
+/* Rows of the dead lie among the others until they are swept, and a filter may pass over all that
+ * one scan sees: then it goes on, some scans, before a page without a task is the answer. */
+enum { SCANS_MAX = 200 };
 
 static bool starts_with(struct bytes text, struct bytes prefix)
 {
@@ -350,6 +344,12 @@ static bool listed(void *arg, enum tocsin_status status, const struct engine_rec
     struct tasks *tasks = reading->tasks;
     const struct tasks_filter *filter = &listing->filter;
     struct task task;
+    if (record == NULL && status == TOCSIN_OK && listing->count == 0 && next != 0 &&
+        ++listing->scans < SCANS_MAX) {
+        engine_list(tasks->engine, tasks->task_kind, next, tasks->limits.list_scan, listed,
+                    listing);
+        return false;
+    }
     if (record == NULL) {
         write_next(reading, listing->full ? listing->last_rev : next);
         reading_end(reading, outcome_of(status));
@@ -373,7 +373,7 @@ static bool listed(void *arg, enum tocsin_status status, const struct engine_rec
 }
 
 /* Those that ended are in memory. Their cursor is the order in which they did, one a place of
- * the ring; the newest come last. */
+ * the ring; the newest come last. Behind a task that lives again its past is not shown. */
 static void list_finished(struct reading *reading, const struct tasks_filter *filter)
 {
     const struct finished *finished = &reading->tasks->finished;
@@ -387,6 +387,7 @@ static void list_finished(struct reading *reading, const struct tasks_filter *fi
         struct task task;
         if (ended == NULL || ended->completed != completed ||
             !starts_with(finished_id(ended), filter->prefix) ||
+            engine_has(reading->tasks->engine, reading->tasks->task_kind, finished_id(ended)) ||
             !read_finished(reading->tasks, ended, &task) ||
             (filter->queue.size > 0 && !bytes_equal(task.queue, filter->queue)))
             continue;
@@ -458,13 +459,19 @@ static void incident_here(void *arg, enum tocsin_status status, const struct eng
     struct tasks *tasks = self->reading->tasks;
     struct json_writer *writer = &self->reading->writer;
     struct task task;
+    if (status == TOCSIN_NO_MEMORY || status == TOCSIN_OVERLOADED) {
+        incidents_end(self, outcome_of(status)); /* a list without it would not be true */
+        return;
+    }
     if (status == TOCSIN_OK && record->mark == TASK_FAILED &&
         tasks_decode(record, &tasks->lists, &task) == TOCSIN_OK) {
         json_write_object(writer);
         json_write_key(writer, "task_id");
         json_write_string(writer, task.id.at, task.id.size);
-        json_write_key(writer, "name");
-        json_write_string(writer, task.name.at, task.name.size);
+        if (task.name.size > 0) {
+            json_write_key(writer, "name");
+            json_write_string(writer, task.name.at, task.name.size);
+        }
         json_write_key(writer, "rev");
         json_write_uint64(writer, record->rev);
         json_write_key(writer, "queue");

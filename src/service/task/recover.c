@@ -4,7 +4,6 @@
  *   CLAIMED      its worker's claim is of an old epoch: that attempt has failed
  *   CANCELLING   the same, and it was to be cancelled
  *   HELD         the claim was written as the server was stopped in order: it stays good
- *   FAILED       an incident
  */
 
 #include <assert.h>
@@ -14,12 +13,27 @@
 
 enum { RETRY_MS = 1000 };
 
-struct recovery {
-    struct tasks *tasks;
-    struct engine_ref ref;
-    struct engine_timer again;
-    bool counted; /* the ready line waits for it */
-};
+/* One less is under way; after the last there are none. */
+static void one_over(struct tasks *tasks)
+{
+    if (--tasks->recoveries_left > 0)
+        return;
+    free(tasks->recoveries);
+    tasks->recoveries = NULL;
+    tasks->recovery_count = tasks->recovery_room = 0;
+}
+
+/* The store may be full, or the memory: it is tried again, and meanwhile requests are taken. */
+static void tried(struct recovery *recovery, enum tocsin_status status)
+{
+    struct tasks *tasks = recovery->tasks;
+    struct engine *engine = tasks->engine;
+    tasks->recovering -= recovery->counted;
+    recovery->counted = false;
+    if (!tocsin_status_retryable(status) ||
+        engine_timer_arm(engine, &recovery->again, engine_now_ms(engine) + RETRY_MS) != TOCSIN_OK)
+        one_over(tasks);
+}
 
 /* ---- claims of an old epoch */
 
@@ -30,6 +44,8 @@ static enum tocsin_status end_old_claim(void *arg, struct change *change)
     struct engine_record record;
     struct task task;
     enum tocsin_status status = change_get_ref(change, recovery->ref, &record);
+    if (status == TOCSIN_OK && record.mark != TASK_CLAIMED && record.mark != TASK_CANCELLING)
+        return TOCSIN_NONE; /* replaced, before this could be written */
     if (status == TOCSIN_OK)
         status = tasks_decode(&record, &tasks->lists, &task);
     if (status != TOCSIN_OK)
@@ -46,41 +62,28 @@ static enum tocsin_status end_old_claim(void *arg, struct change *change)
     return status;
 }
 
-static void old_claim_ended(void *arg, enum tocsin_status status);
+static void old_claim_ended(void *arg, enum tocsin_status status)
+{
+    tried(arg, status);
+}
 
-static void end_again(void *arg)
+static void try_to_end(void *arg)
 {
     struct recovery *recovery = arg;
     engine_change(recovery->tasks->engine, true, end_old_claim, old_claim_ended, recovery);
 }
 
-/* The store may be full: it is tried again, and meanwhile requests are taken. */
-static void old_claim_ended(void *arg, enum tocsin_status status)
-{
-    struct recovery *recovery = arg;
-    struct engine *engine = recovery->tasks->engine;
-    bool later = status == TOCSIN_UNAVAILABLE || status == TOCSIN_NO_SPACE;
-    if (recovery->counted) {
-        recovery->counted = false;
-        recovery->tasks->recovering--;
-    }
-    if (later &&
-        engine_timer_arm(engine, &recovery->again, engine_now_ms(engine) + RETRY_MS) == TOCSIN_OK)
-        return;
-    free(recovery);
-}
-
 /* ---- claims that stay good */
 
-static void take_up(struct tasks *tasks, const struct engine_record *record,
-                    const struct task *task)
+static enum tocsin_status take_up(struct tasks *tasks, const struct engine_record *record,
+                                  const struct task *task)
 {
     struct run *run = run_create(tasks);
     struct queue *queue = run == NULL ? NULL : queue_get(tasks, task->queue);
     if (queue == NULL) {
         if (run != NULL)
             run_destroy(run);
-        return;
+        return TOCSIN_NO_MEMORY;
     }
     run->ref = record->ref;
     run->rev = record->rev;
@@ -98,6 +101,7 @@ static void take_up(struct tasks *tasks, const struct engine_record *record,
     tasks->leased++;
     engine_attach(tasks->engine, run->ref, run->index + 1);
     run_start_lease(run);
+    return TOCSIN_OK;
 }
 
 static void held_here(void *arg, enum tocsin_status status, const struct engine_record *record)
@@ -105,44 +109,36 @@ static void held_here(void *arg, enum tocsin_status status, const struct engine_
     struct recovery *recovery = arg;
     struct tasks *tasks = recovery->tasks;
     struct task task;
+    if (status == TOCSIN_OK && record->mark != TASK_HELD && record->mark != TASK_CANCELLING)
+        status = TOCSIN_NONE; /* replaced, before it could be read */
     if (status == TOCSIN_OK)
         status = tasks_decode(record, &tasks->lists, &task);
     if (status == TOCSIN_OK)
-        take_up(tasks, record, &task);
-    tasks->recovering--;
-    free(recovery);
+        status = take_up(tasks, record, &task);
+    tried(recovery, status);
 }
 
-static void recover_one(struct tasks *tasks, struct engine_ref ref, enum task_mark mark)
+static void try_to_take_up(void *arg)
 {
-    struct engine_head head;
-    if (!engine_head(tasks->engine, ref, &head))
-        return;
-    if (mark == TASK_FAILED) {
-        incident_add(tasks, ref, head.rev, head.kind == tasks->run_kind);
-        return;
+    struct recovery *recovery = arg;
+    engine_get_ref(recovery->tasks->engine, recovery->ref, held_here, recovery);
+}
+
+enum tocsin_status tasks_recover(struct tasks *tasks)
+{
+    if (tasks->load_failed)
+        return TOCSIN_NO_MEMORY;
+    tasks->recoveries_left = tasks->recovery_count + 1; /* this loop's own */
+    tasks->recovering += tasks->recovery_count;
+    for (size_t i = 0; i < tasks->recovery_count; i++) {
+        struct recovery *recovery = &tasks->recoveries[i];
+        recovery->counted = true;
+        recovery->again = (struct engine_timer){
+            .fn = recovery->mark == TASK_HELD ? try_to_take_up : try_to_end, .arg = recovery};
+        recovery->again.fn(recovery);
     }
-    struct recovery *recovery = malloc(sizeof *recovery);
-    if (recovery == NULL)
-        return;
-    *recovery = (struct recovery){.tasks = tasks, .ref = ref, .counted = true};
-    recovery->again = (struct engine_timer){.fn = end_again, .arg = recovery};
-    tasks->recovering++;
-    if (mark == TASK_HELD)
-        engine_get_ref(tasks->engine, ref, held_here, recovery);
-    else
-        engine_change(tasks->engine, true, end_old_claim, old_claim_ended, recovery);
-}
-
-void tasks_recover(struct tasks *tasks)
-{
-    for (size_t i = 0; i < tasks->to_recover_count; i++)
-        recover_one(tasks, tasks->to_recover[i], (enum task_mark)tasks->to_recover_mark[i]);
-    free(tasks->to_recover);
-    free(tasks->to_recover_mark);
-    tasks->to_recover = NULL;
-    tasks->to_recover_mark = NULL;
-    tasks->to_recover_count = tasks->to_recover_room = 0;
+    one_over(tasks);
+    return TOCSIN_OK;
 }
 
 bool tasks_recovering(const struct tasks *tasks)
@@ -217,9 +213,13 @@ void tasks_hold(struct tasks *tasks, void (*done)(void *arg, enum tocsin_status 
     *holding = (struct holding){tasks, 1, TOCSIN_OK, done, arg};
     for (uint32_t i = 0; i < tasks->run_end; i++) {
         const struct run *run = tasks->runs[i];
-        struct hold_one *one = run == NULL || run->state != RUN_LEASED ? NULL : malloc(sizeof *one);
-        if (one == NULL)
+        if (run == NULL || run->state != RUN_LEASED)
             continue;
+        struct hold_one *one = malloc(sizeof *one);
+        if (one == NULL) {
+            holding->status = TOCSIN_NO_MEMORY;
+            continue;
+        }
         *one = (struct hold_one){holding, run->fence};
         holding->pending++;
         engine_change(tasks->engine, true, write_held, held_written, one);

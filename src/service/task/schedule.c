@@ -101,7 +101,7 @@ static enum tocsin_status put_schedule(struct tasks *tasks, struct change *chang
     }
     if (task->open_count == 0 && task->backlog_count == 0 &&
         (task->left == 0 || (ended && !task->from_end && mark != TASK_PAUSED))) {
-        tasks_finish_after(tasks, change, record, task, "completed", (struct bytes){0});
+        tasks_ended_after(tasks, change, record, task, true);
         return change_drop(change, tasks->task_kind, record->key);
     }
     if (ended)
@@ -140,8 +140,10 @@ enum tocsin_status schedule_due(struct tasks *tasks, struct change *change,
     struct task *task = &draft->task;
     struct rhythm_due_set *set = &tasks->due_set;
     const struct zone *zone = zones_find(&tasks->zones, task->zone);
-    if (task->rhythm == TASK_CRON && zone == NULL)
-        return TOCSIN_UNAVAILABLE; /* its file is gone: tried again, and seen in the log */
+    if (task->rhythm == TASK_CRON && zone == NULL) {
+        tasks_want_zone(tasks, task->zone);
+        return TOCSIN_UNAVAILABLE; /* tried again, and seen in the log */
+    }
     rhythm_take_due(task, zone, schedule_now(tasks, rhythm_basis(task)), set);
     uint64_t overlapped = 0;
     bool catching_up = set->run_count > 1; /* misfire all */
@@ -287,8 +289,10 @@ enum tocsin_status schedule_resume(struct tasks *tasks, struct change *change,
                              retry ? STORE_ELAPSED : basis, NULL);
     }
     const struct zone *zone = zones_find(&tasks->zones, task->zone);
-    if (task->rhythm == TASK_CRON && zone == NULL)
+    if (task->rhythm == TASK_CRON && zone == NULL) {
+        tasks_want_zone(tasks, task->zone);
         return TOCSIN_UNAVAILABLE;
+    }
     struct engine_record as_scheduled = *record;
     as_scheduled.mark = TASK_SCHEDULED;
     int64_t ended_ms = schedule_now(tasks, basis) - late_ms;

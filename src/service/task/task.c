@@ -18,18 +18,15 @@ const char *const task_gap_names[TASK_GAP_COUNT] = {
 const char *const task_dst_overlap_names[TASK_DST_OVERLAP_COUNT] = {
     [CRON_OVERLAP_FIRST] = "first", [CRON_OVERLAP_LAST] = "last", [CRON_OVERLAP_BOTH] = "both"};
 
-void task_init(struct task *task)
-{
-    *task = (struct task){
-        .queue = {"default", 7},
-        .zone = {"UTC", 3},
-        .repeat = -1,
-        .left = -1,
-        .retries_max = 3,
-        .backoff = {.base_ms = 1000, .cap_ms = 60000, .factor = 2, .jitter = 0.2},
-        .timeout_ms = TASK_TIMEOUT_DEFAULT_MS,
-    };
-}
+const struct task task_usual = {
+    .queue = {"default", 7},
+    .zone = {"UTC", 3},
+    .repeat = -1,
+    .left = -1,
+    .retries_max = 3,
+    .backoff = {.base_ms = 1000, .cap_ms = 60000, .factor = 2, .jitter = 0.2},
+    .timeout_ms = TASK_TIMEOUT_DEFAULT_MS,
+};
 
 /* The length of the character at the start that is neither broken nor a control; 0: none. */
 static size_t plain_length(const char *at, size_t size)
@@ -41,15 +38,21 @@ static size_t plain_length(const char *at, size_t size)
     return control ? 0 : length;
 }
 
-bool task_text_plain(struct bytes text)
+/* How many bytes from the start are text as it should be. */
+static size_t plain_bytes(struct bytes text)
 {
-    for (size_t at = 0; at < text.size;) {
-        size_t length = plain_length(text.at + at, text.size - at);
-        if (length == 0)
-            return false;
+    size_t at = 0;
+    for (size_t length = 1; length > 0;) {
+        at += utf8_plain(text.at + at, text.size - at);
+        length = at < text.size ? plain_length(text.at + at, text.size - at) : 0;
         at += length;
     }
-    return true;
+    return at;
+}
+
+bool task_text_plain(struct bytes text)
+{
+    return text.size == 0 || plain_bytes(text) == text.size;
 }
 
 enum tocsin_status task_id_valid(struct bytes id, const char *field, struct tocsin_why *ret_why)
@@ -59,14 +62,11 @@ enum tocsin_status task_id_valid(struct bytes id, const char *field, struct tocs
     if (id.size > TASK_ID_BYTES_MAX)
         return reason_refuse(ret_why, "%s: %zu bytes, at most %d are allowed", field, id.size,
                              TASK_ID_BYTES_MAX);
-    for (size_t at = 0; at < id.size;) {
-        size_t length = plain_length(id.at + at, id.size - at);
-        if (length == 0)
-            return reason_refuse(ret_why, "%s: a control character, or not UTF-8, at byte %zu",
-                                 field, at);
-        at += length;
-    }
-    return TOCSIN_OK;
+    size_t plain = plain_bytes(id);
+    if (plain == id.size)
+        return TOCSIN_OK;
+    return reason_refuse(ret_why, "%s: a control character, or not UTF-8, at byte %zu", field,
+                         plain);
 }
 
 int64_t task_jitter_end_ms(const struct task *task)

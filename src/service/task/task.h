@@ -122,7 +122,11 @@ struct task {
 };
 
 /* Every field at its default: what an empty object {} asks for. */
-void task_init(struct task *task);
+extern const struct task task_usual;
+static inline void task_init(struct task *task)
+{
+    *task = task_usual;
+}
 
 /* What must hold of any task, whoever made it, so that it can be encoded: enums are of their
  * enums, sizes and numbers within the limits above, texts UTF-8 without control characters, a
@@ -149,7 +153,8 @@ struct task_scratch {
 /* INVALID: ret_why begins with the field ("delay: …", "retry.max: …"), or tells where the JSON
  * ends to be JSON (then ret_malformed). What the fields mean together is checked too (the
  * table is at the top of task_read.c); that the zone exists is not, since that needs a file.
- * options may be NULL, and ret_malformed too. What is read passes task_check. */
+ * options may be NULL, and ret_malformed too. What is read passes task_check; what was refused
+ * left something in ret_task that is not a task. */
 enum tocsin_status task_read(struct bytes json, const struct task_read_options *options,
                              struct task_scratch *scratch, struct task *ret_task,
                              bool *ret_malformed, struct tocsin_why *ret_why);
@@ -184,5 +189,8 @@ struct task_lists {
     int64_t backlog[TASK_BACKLOG_MAX];
 };
 enum tocsin_status task_decode(struct bytes doc, struct task_lists *lists, struct task *ret_task);
+/* The same, at a third of the cost, for bytes that task_encode of this process wrote and that
+ * have been in its memory ever since. */
+void task_decode_own(struct bytes doc, struct task_lists *lists, struct task *ret_task);
 
 #endif

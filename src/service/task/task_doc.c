@@ -58,7 +58,7 @@
 
 #include "service/task/task.h"
 
-enum { DOC_VERSION = 1, NUMBER_BYTES_MAX = 10, DOUBLE_BYTES = 8 };
+enum { DOC_VERSION = 1, DOUBLE_BYTES = 8 };
 
 enum form {
     SIGNED,
@@ -75,46 +75,52 @@ enum form {
     BACKLOG
 };
 
-/* Bit n is row n. A NUMBER is an int64_t that is not negative, a COUNT a uint64_t. */
+/* Bit n is row n: its form, its place in a struct task, and whether it is there, which is when
+ * it is not at its default. A NUMBER is an int64_t that is not negative, a COUNT a uint64_t. */
+#define TASK_FIELDS(ROW)                                                                           \
+    ROW(SIGNED, created_ms, task->created_ms != 0)                                                 \
+    ROW(SIGNED, nominal_ms, task->nominal_ms != 0)                                                 \
+    ROW(BYTES, payload, task->payload.size > 0)                                                    \
+    ROW(NUMBER, delay_ms, task->has_delay)                                                         \
+    ROW(BYTES, queue, !bytes_are(task->queue, "default"))                                          \
+    ROW(BYTES, name, task->name.size > 0)                                                          \
+    ROW(SIGNED, at_ms, task->has_at)                                                               \
+    ROW(NUMBER, every_ms, task->every_ms != 0)                                                     \
+    ROW(BYTES, cron, task->cron.size > 0)                                                          \
+    ROW(BYTES, zone, !bytes_are(task->zone, "UTC"))                                                \
+    ROW(DST, dst, task->dst.gap != CRON_GAP_USUAL || task->dst.overlap != CRON_OVERLAP_USUAL)      \
+    ROW(NUMBER, repeat, task->repeat != -1)                                                        \
+    ROW(NUMBER, left, task->left != task->repeat)                                                  \
+    ROW(NUMBER, jitter_ms, task->jitter_ms != 0)                                                   \
+    ROW(NUMBER_32, retries_max, task->retries_max != task_usual.retries_max)                       \
+    ROW(COUNT, backoff.base_ms, task->backoff.base_ms != task_usual.backoff.base_ms)               \
+    ROW(COUNT, backoff.cap_ms, task->backoff.cap_ms != task_usual.backoff.cap_ms)                  \
+    ROW(DOUBLE, backoff.factor, task->backoff.factor != task_usual.backoff.factor)                 \
+    ROW(DOUBLE, backoff.jitter, task->backoff.jitter != task_usual.backoff.jitter)                 \
+    ROW(NUMBER, timeout_ms, task->timeout_ms != TASK_TIMEOUT_DEFAULT_MS)                           \
+    ROW(NUMBER_32, attempt, task->attempt != 0)                                                    \
+    ROW(BYTES, last_error, task->last_error.size > 0)                                              \
+    ROW(CLAIM, claim, task->claim.fence != 0)                                                      \
+    ROW(COUNT, executed, task->executed != 0)                                                      \
+    ROW(COUNT, failed, task->failed != 0)                                                          \
+    ROW(COUNT, skipped, task->skipped != 0)                                                        \
+    ROW(COUNT, occurrence, task->occurrence != 0)                                                  \
+    ROW(SIGNED, pause_until_ms, task->pause_until_ms != 0)                                         \
+    ROW(MARK, paused_from, task->paused_from != 0)                                                 \
+    ROW(FLAG, by_hand, task->by_hand)                                                              \
+    ROW(FLAG, cancel_requested, task->cancel_requested)                                            \
+    ROW(OPEN, open, task->open_count > 0)                                                          \
+    ROW(BACKLOG, backlog, task->backlog_count > 0)                                                 \
+    ROW(COUNT, origin, task->origin != 0)                                                          \
+    ROW(SIGNED, retry_due_ms, task->retry_due_ms != 0)
+
 static const struct row {
     enum form form;
     size_t offset;
 } rows[] = {
-    {SIGNED, offsetof(struct task, created_ms)},
-    {SIGNED, offsetof(struct task, nominal_ms)},
-    {BYTES, offsetof(struct task, payload)},
-    {NUMBER, offsetof(struct task, delay_ms)},
-    {BYTES, offsetof(struct task, queue)},
-    {BYTES, offsetof(struct task, name)},
-    {SIGNED, offsetof(struct task, at_ms)},
-    {NUMBER, offsetof(struct task, every_ms)},
-    {BYTES, offsetof(struct task, cron)},
-    {BYTES, offsetof(struct task, zone)},
-    {DST, offsetof(struct task, dst)},
-    {NUMBER, offsetof(struct task, repeat)},
-    {NUMBER, offsetof(struct task, left)},
-    {NUMBER, offsetof(struct task, jitter_ms)},
-    {NUMBER_32, offsetof(struct task, retries_max)},
-    {COUNT, offsetof(struct task, backoff.base_ms)},
-    {COUNT, offsetof(struct task, backoff.cap_ms)},
-    {DOUBLE, offsetof(struct task, backoff.factor)},
-    {DOUBLE, offsetof(struct task, backoff.jitter)},
-    {NUMBER, offsetof(struct task, timeout_ms)},
-    {NUMBER_32, offsetof(struct task, attempt)},
-    {BYTES, offsetof(struct task, last_error)},
-    {CLAIM, offsetof(struct task, claim)},
-    {COUNT, offsetof(struct task, executed)},
-    {COUNT, offsetof(struct task, failed)},
-    {COUNT, offsetof(struct task, skipped)},
-    {COUNT, offsetof(struct task, occurrence)},
-    {SIGNED, offsetof(struct task, pause_until_ms)},
-    {MARK, offsetof(struct task, paused_from)},
-    {FLAG, offsetof(struct task, by_hand)},
-    {FLAG, offsetof(struct task, cancel_requested)},
-    {OPEN, 0},
-    {BACKLOG, 0},
-    {COUNT, offsetof(struct task, origin)},
-    {SIGNED, offsetof(struct task, retry_due_ms)},
+#define ROW(form, member, there) {form, offsetof(struct task, member)},
+    TASK_FIELDS(ROW)
+#undef ROW
 };
 
 enum { ROW_COUNT = sizeof rows / sizeof rows[0] };
@@ -129,64 +135,27 @@ static void *member_of(struct task *task, const struct row *row)
     return (char *)task + row->offset;
 }
 
-static size_t member_size(enum form form)
-{
-    static const size_t sizes[] = {
-        [SIGNED] = sizeof(int64_t),
-        [NUMBER] = sizeof(int64_t),
-        [NUMBER_32] = sizeof(uint32_t),
-        [COUNT] = sizeof(uint64_t),
-        [BYTES] = sizeof(struct bytes),
-        [DOUBLE] = sizeof(double),
-        [FLAG] = sizeof(bool),
-        [DST] = sizeof(struct cron_policy),
-        [CLAIM] = sizeof(struct task_claim),
-        [MARK] = sizeof(enum task_mark),
-    };
-    return sizes[form];
-}
-
-/* Whether this field is not at its default. */
-static bool is_there(const struct task *task, const struct task *usual, const struct row *row)
-{
-    switch (row->form) {
-    case BYTES:
-        return !bytes_equal(*(const struct bytes *)member(task, row),
-                            *(const struct bytes *)member(usual, row));
-    case OPEN:
-        return task->open_count > 0;
-    case BACKLOG:
-        return task->backlog_count > 0;
-    default:
-        break;
-    }
-    if (row->offset == offsetof(struct task, delay_ms))
-        return task->has_delay;
-    if (row->offset == offsetof(struct task, at_ms))
-        return task->has_at;
-    if (row->offset == offsetof(struct task, left))
-        return task->left != task->repeat;
-    return memcmp(member(task, row), member(usual, row), member_size(row->form)) != 0;
-}
-
 static uint64_t fields_of(const struct task *task)
 {
-    struct task usual;
     uint64_t fields = 0;
-    task_init(&usual);
-    for (unsigned i = 0; i < ROW_COUNT; i++)
-        fields |= (uint64_t)is_there(task, &usual, &rows[i]) << i;
+    unsigned bit = 0;
+#define ROW(form, member, there) fields |= (uint64_t)(there) << bit++;
+    TASK_FIELDS(ROW)
+#undef ROW
     return fields;
 }
 
 static void put_number(struct buffer *out, uint64_t number)
 {
-    char bytes[NUMBER_BYTES_MAX];
-    size_t size = 0;
-    for (; number >= 0x80; number >>= 7)
-        bytes[size++] = (char)(number | 0x80);
-    bytes[size++] = (char)number;
-    buffer_append(out, bytes, size);
+    size_t size =
+        (size_t)(70 - __builtin_clzll(number | 1)) / 7; /* seven bits a byte, rounded up */
+    char *bytes = buffer_reserve(out, size);
+    if (bytes == NULL)
+        return;
+    for (size_t i = 0; i + 1 < size; i++, number >>= 7)
+        bytes[i] = (char)(number | 0x80);
+    bytes[size - 1] = (char)number;
+    buffer_advance(out, size);
 }
 
 static void put_signed(struct buffer *out, int64_t value)
@@ -273,10 +242,8 @@ void task_encode(const struct task *task, struct buffer *out)
     buffer_append_byte(out, (char)(task->rhythm | (unsigned)task->misfire << 2 |
                                    (unsigned)task->overlap << 4 | (unsigned)task->from_end << 6));
     put_number(out, fields);
-    for (unsigned i = 0; i < ROW_COUNT; i++) {
-        if ((fields >> i & 1) != 0)
-            put_field(out, task, &rows[i]);
-    }
+    for (; fields != 0; fields &= fields - 1)
+        put_field(out, task, &rows[__builtin_ctzll(fields)]);
 }
 
 /* What is left to read. Once bad, it stays so, and answers with zeros. */
@@ -424,32 +391,47 @@ static bool is_json(struct bytes text)
            json_read_finish(&reader, NULL) == TOCSIN_OK;
 }
 
-enum tocsin_status task_decode(struct bytes doc, struct task_lists *lists, struct task *ret_task)
+/* The fields that are there; whether they are what a task may be, the caller looks. */
+static bool decode(struct bytes doc, struct task_lists *lists, struct task *task,
+                   uint64_t *ret_fields)
 {
     const unsigned char *start = (const unsigned char *)doc.at;
     struct input input = {start, start + doc.size, false};
-    struct task task;
-    task_init(&task);
+    task_init(task);
     if (get_byte(&input) != DOC_VERSION)
-        return TOCSIN_DAMAGED;
+        return false;
     uint64_t shape = get_byte(&input);
     uint64_t fields = get_number(&input, (UINT64_C(1) << ROW_COUNT) - 1);
-    task.rhythm = (enum task_rhythm)(shape & 3);
-    task.misfire = (enum task_misfire)(shape >> 2 & 3);
-    task.overlap = (enum task_overlap)(shape >> 4 & 3);
-    task.from_end = (shape >> 6 & 1) != 0;
-    for (unsigned i = 0; i < ROW_COUNT && !input.bad; i++) {
-        if ((fields >> i & 1) == 0)
-            continue;
-        get_field(&input, &rows[i], lists, &task);
-        task.has_delay |= rows[i].offset == offsetof(struct task, delay_ms);
-        task.has_at |= rows[i].offset == offsetof(struct task, at_ms);
-        if (rows[i].offset == offsetof(struct task, repeat))
-            task.left = task.repeat;
+    task->rhythm = (enum task_rhythm)(shape & 3);
+    task->misfire = (enum task_misfire)(shape >> 2 & 3);
+    task->overlap = (enum task_overlap)(shape >> 4 & 3);
+    task->from_end = (shape >> 6 & 1) != 0;
+    for (uint64_t left = fields; left != 0 && !input.bad; left &= left - 1) {
+        const struct row *row = &rows[__builtin_ctzll(left)];
+        get_field(&input, row, lists, task);
+        task->has_delay |= row->offset == offsetof(struct task, delay_ms);
+        task->has_at |= row->offset == offsetof(struct task, at_ms);
+        if (row->offset == offsetof(struct task, repeat))
+            task->left = task->repeat;
     }
-    if (input.bad || input.at != input.end || shape > 0x7f || !task_check(&task) ||
-        fields_of(&task) != fields || (task.payload.size > 0 && !is_json(task.payload)))
+    *ret_fields = fields;
+    return !input.bad && input.at == input.end && shape <= 0x7f;
+}
+
+enum tocsin_status task_decode(struct bytes doc, struct task_lists *lists, struct task *ret_task)
+{
+    struct task task;
+    uint64_t fields;
+    if (!decode(doc, lists, &task, &fields) || !task_check(&task) || fields_of(&task) != fields ||
+        (task.payload.size > 0 && !is_json(task.payload)))
         return TOCSIN_DAMAGED;
     *ret_task = task;
     return TOCSIN_OK;
+}
+
+void task_decode_own(struct bytes doc, struct task_lists *lists, struct task *ret_task)
+{
+    uint64_t fields;
+    bool ok = decode(doc, lists, ret_task, &fields);
+    assert(ok);
 }

@@ -39,7 +39,7 @@ enum { WORD_BYTES_MAX = 64 }; /* of a duration, a time, a name of an enum */
 
 struct reading {
     struct json_reader json;
-    struct task task;
+    struct task *task;
     struct task_scratch *scratch;
     struct bytes path_id;
     const char *group; /* "retry." inside of retry, else "" */
@@ -104,19 +104,27 @@ static enum tocsin_status explain(const struct reading *reading, bool *ret_malfo
                          json->key.at, complaint_of(json));
 }
 
-static bool read_text(struct reading *reading, char *room, size_t least, size_t most,
+/* The string that has just been read. */
+static bool take_text(struct reading *reading, char *room, size_t least, size_t most,
                       struct bytes *ret_text)
 {
-    struct bytes text = {room, 0};
-    if (!json_read_expect(&reading->json, JSON_READ_STRING) ||
-        !json_read_string(&reading->json, room, most, &text.size))
+    struct json_span span;
+    if (!json_read_borrowed(&reading->json, room, most, &span))
         return false;
+    struct bytes text = {span.at, span.size};
     if (text.size < least)
         return refuse(reading, "must not be empty");
     if (!task_text_plain(text))
         return refuse(reading, "must not have control characters");
     *ret_text = text;
     return true;
+}
+
+static bool read_text(struct reading *reading, char *room, size_t least, size_t most,
+                      struct bytes *ret_text)
+{
+    return json_read_expect(&reading->json, JSON_READ_STRING) &&
+           take_text(reading, room, least, most, ret_text);
 }
 
 /* One of the names, some of which may be NULL. */
@@ -146,11 +154,9 @@ static bool read_duration(struct reading *reading, int64_t least_ms, int64_t *re
     struct bytes word = {room, 0};
     struct tocsin_why why;
     uint64_t ms = 0;
-    struct json_reader start = reading->json;
     enum json_token token = json_read_next(&reading->json);
     if (token == JSON_READ_STRING) {
-        reading->json = start;
-        if (!read_text(reading, room, 1, sizeof room, &word))
+        if (!take_text(reading, room, 1, sizeof room, &word))
             return false;
         if (word.at[0] == '-')
             return refuse(reading, "'%.*s': must not be negative", (int)word.size, word.at);
@@ -179,11 +185,9 @@ static bool read_instant(struct reading *reading, int64_t *ret_ms)
     struct bytes word = {room, 0};
     struct tocsin_why why;
     int64_t ms = 0;
-    struct json_reader start = reading->json;
     enum json_token token = json_read_next(&reading->json);
     if (token == JSON_READ_STRING) {
-        reading->json = start;
-        if (!read_text(reading, room, 1, sizeof room, &word))
+        if (!take_text(reading, room, 1, sizeof room, &word))
             return false;
         if (instant_parse(word.at, word.size, &ms, &why) != TOCSIN_OK)
             return refuse_as(reading, &why, "time");
@@ -213,39 +217,40 @@ static bool read_double(struct reading *reading, double *ret_value)
 static bool read_id(struct reading *reading)
 {
     struct tocsin_why why;
-    struct bytes id = {reading->scratch->id, 0};
+    struct json_span span;
     if (!json_read_expect(&reading->json, JSON_READ_STRING) ||
-        !json_read_string(&reading->json, reading->scratch->id, TASK_ID_BYTES_MAX, &id.size))
+        !json_read_borrowed(&reading->json, reading->scratch->id, TASK_ID_BYTES_MAX, &span))
         return false;
+    struct bytes id = {span.at, span.size};
     if (task_id_valid(id, "id", &why) != TOCSIN_OK)
         return refuse_as(reading, &why, "id");
     if (reading->path_id.at != NULL && !bytes_equal(id, reading->path_id))
         return refuse(reading, "is not the one in the path");
-    reading->task.id = id;
+    reading->task->id = id;
     return true;
 }
 
 static bool read_task_name(struct reading *reading)
 {
-    return read_text(reading, reading->scratch->name, 0, TASK_NAME_BYTES_MAX, &reading->task.name);
+    return read_text(reading, reading->scratch->name, 0, TASK_NAME_BYTES_MAX, &reading->task->name);
 }
 
 static bool read_delay(struct reading *reading)
 {
-    reading->task.has_delay = true;
-    return read_duration(reading, 0, &reading->task.delay_ms);
+    reading->task->has_delay = true;
+    return read_duration(reading, 0, &reading->task->delay_ms);
 }
 
 static bool read_at(struct reading *reading)
 {
-    reading->task.has_at = true;
-    return read_instant(reading, &reading->task.at_ms);
+    reading->task->has_at = true;
+    return read_instant(reading, &reading->task->at_ms);
 }
 
 static bool read_every(struct reading *reading)
 {
-    reading->task.rhythm = TASK_EVERY;
-    return read_duration(reading, 1, &reading->task.every_ms);
+    reading->task->rhythm = TASK_EVERY;
+    return read_duration(reading, 1, &reading->task->every_ms);
 }
 
 static bool read_from(struct reading *reading)
@@ -253,20 +258,18 @@ static bool read_from(struct reading *reading)
     static const char *const names[] = {"start", "end"};
     int which = 0;
     bool ok = read_name(reading, names, 2, &which);
-    reading->task.from_end = which == 1;
+    reading->task->from_end = which == 1;
     return ok;
 }
 
 static bool read_cron(struct reading *reading)
 {
-    struct task *task = &reading->task;
+    struct task *task = reading->task;
     struct cron cron;
     struct tocsin_why why;
     task->rhythm = TASK_CRON;
-    if (!json_read_expect(&reading->json, JSON_READ_STRING) ||
-        !json_read_string(&reading->json, reading->scratch->cron, CRON_TEXT_MAX, &task->cron.size))
+    if (!read_text(reading, reading->scratch->cron, 0, CRON_TEXT_MAX, &task->cron))
         return false;
-    task->cron.at = reading->scratch->cron;
     if (cron_parse(task->cron.at, task->cron.size, &cron, &why) != TOCSIN_OK)
         return refuse_as(reading, &why, "cron");
     return true;
@@ -274,7 +277,7 @@ static bool read_cron(struct reading *reading)
 
 static bool read_zone(struct reading *reading)
 {
-    return read_text(reading, reading->scratch->zone, 1, ZONE_NAME_MAX, &reading->task.zone);
+    return read_text(reading, reading->scratch->zone, 1, ZONE_NAME_MAX, &reading->task->zone);
 }
 
 static bool read_repeat(struct reading *reading)
@@ -285,8 +288,8 @@ static bool read_repeat(struct reading *reading)
         return false;
     if (repeat != -1 && repeat < 1)
         return refuse(reading, "%" PRId64 ": must be -1 (for ever) or at least 1", repeat);
-    reading->task.repeat = repeat;
-    reading->task.left = repeat;
+    reading->task->repeat = repeat;
+    reading->task->left = repeat;
     return true;
 }
 
@@ -294,7 +297,7 @@ static bool read_misfire(struct reading *reading)
 {
     int which = 0;
     bool ok = read_name(reading, task_misfire_names, TASK_MISFIRE_COUNT, &which);
-    reading->task.misfire = (enum task_misfire)which;
+    reading->task->misfire = (enum task_misfire)which;
     return ok;
 }
 
@@ -302,13 +305,13 @@ static bool read_overlap(struct reading *reading)
 {
     int which = 0;
     bool ok = read_name(reading, task_overlap_names, TASK_OVERLAP_COUNT, &which);
-    reading->task.overlap = (enum task_overlap)which;
+    reading->task->overlap = (enum task_overlap)which;
     return ok;
 }
 
 static bool read_jitter(struct reading *reading)
 {
-    return read_duration(reading, 0, &reading->task.jitter_ms);
+    return read_duration(reading, 0, &reading->task->jitter_ms);
 }
 
 static bool read_payload(struct reading *reading)
@@ -319,40 +322,35 @@ static bool read_payload(struct reading *reading)
     if (span.size > TASK_PAYLOAD_BYTES_MAX)
         return refuse(reading, "%zu bytes, at most %d are allowed", span.size,
                       TASK_PAYLOAD_BYTES_MAX);
-    reading->task.payload = (struct bytes){span.at, span.size};
+    reading->task->payload = (struct bytes){span.at, span.size};
     return true;
 }
 
 static bool read_timeout(struct reading *reading)
 {
-    return read_duration(reading, 1, &reading->task.timeout_ms);
+    return read_duration(reading, 1, &reading->task->timeout_ms);
 }
 
-/* One field of an object, whose value is next. */
-struct field {
-    const char *name;
-    bool (*read)(struct reading *reading);
+/* The fields of an object: their names, and what reads each, whose value is next. */
+struct fields {
+    const char *const *names;
+    bool (*const *read)(struct reading *reading);
+    size_t count;
 };
 
-enum { FIELDS_MAX = 20 };
-
 /* An object of these fields; whether it was read to its end. */
-static bool read_fields(struct reading *reading, const struct field *fields, size_t count,
-                        const char *group, uint64_t *ret_seen)
+static bool read_fields(struct reading *reading, const struct fields *fields, const char *group,
+                        uint64_t *ret_seen)
 {
-    const char *names[FIELDS_MAX];
-    struct json_keys keys = {names, count, 0};
+    struct json_keys keys = {fields->names, fields->count, 0};
     size_t which = 0;
-    assert(count <= FIELDS_MAX);
-    for (size_t i = 0; i < count; i++)
-        names[i] = fields[i].name;
     if (!json_read_expect(&reading->json, JSON_READ_OBJECT))
         return false;
     reading->group = group;
     reading->field = NULL;
     while (json_read_field(&reading->json, &keys, &which)) {
-        reading->field = fields[which].name;
-        if (!fields[which].read(reading))
+        reading->field = fields->names[which];
+        if (!fields->read[which](reading))
             return false;
         reading->group = group;
         reading->field = NULL;
@@ -361,11 +359,21 @@ static bool read_fields(struct reading *reading, const struct field *fields, siz
     return !reading->json.failed;
 }
 
+/* A table of rows (place, name, reader) as the three arrays that read_fields wants. */
+#define PLACE_OF(place, name, read) place,
+#define NAME_OF(place, name, read) [place] = (name),
+#define READER_OF(place, name, read) [place] = (read),
+#define FIELDS(table, list)                                                                        \
+    static const char *const table##_names[] = {list(NAME_OF)};                                    \
+    static bool (*const table##_readers[])(struct reading * reading) = {list(READER_OF)};          \
+    static const struct fields table = {table##_names, table##_readers,                            \
+                                        sizeof table##_names / sizeof table##_names[0]}
+
 static bool read_gap(struct reading *reading)
 {
     int which = 0;
     bool ok = read_name(reading, task_gap_names, TASK_GAP_COUNT, &which);
-    reading->task.dst.gap = (enum cron_gap)which;
+    reading->task->dst.gap = (enum cron_gap)which;
     return ok;
 }
 
@@ -373,15 +381,19 @@ static bool read_dst_overlap(struct reading *reading)
 {
     int which = 0;
     bool ok = read_name(reading, task_dst_overlap_names, TASK_DST_OVERLAP_COUNT, &which);
-    reading->task.dst.overlap = (enum cron_overlap)which;
+    reading->task->dst.overlap = (enum cron_overlap)which;
     return ok;
 }
 
+#define DST_FIELDS(ROW)                                                                            \
+    ROW(0, "gap", read_gap)                                                                        \
+    ROW(1, "overlap", read_dst_overlap)
+FIELDS(dst_fields, DST_FIELDS);
+
 static bool read_dst(struct reading *reading)
 {
-    static const struct field fields[] = {{"gap", read_gap}, {"overlap", read_dst_overlap}};
     uint64_t seen;
-    return read_fields(reading, fields, 2, "dst.", &seen);
+    return read_fields(reading, &dst_fields, "dst.", &seen);
 }
 
 static bool read_retry_max(struct reading *reading)
@@ -392,7 +404,7 @@ static bool read_retry_max(struct reading *reading)
         return false;
     if (most > TASK_RETRIES_MAX)
         return refuse(reading, "%" PRIu64 ", at most %d is allowed", most, TASK_RETRIES_MAX);
-    reading->task.retries_max = (uint32_t)most;
+    reading->task->retries_max = (uint32_t)most;
     return true;
 }
 
@@ -400,7 +412,7 @@ static bool read_retry_base(struct reading *reading)
 {
     int64_t ms = 0;
     bool ok = read_duration(reading, 0, &ms);
-    reading->task.backoff.base_ms = (uint64_t)ms;
+    reading->task->backoff.base_ms = (uint64_t)ms;
     return ok;
 }
 
@@ -408,31 +420,35 @@ static bool read_retry_cap(struct reading *reading)
 {
     int64_t ms = 0;
     bool ok = read_duration(reading, 0, &ms);
-    reading->task.backoff.cap_ms = (uint64_t)ms;
+    reading->task->backoff.cap_ms = (uint64_t)ms;
     return ok;
 }
 
 static bool read_retry_factor(struct reading *reading)
 {
-    return read_double(reading, &reading->task.backoff.factor);
+    return read_double(reading, &reading->task->backoff.factor);
 }
 
 static bool read_retry_jitter(struct reading *reading)
 {
-    return read_double(reading, &reading->task.backoff.jitter);
+    return read_double(reading, &reading->task->backoff.jitter);
 }
+
+#define RETRY_FIELDS(ROW)                                                                          \
+    ROW(0, "max", read_retry_max)                                                                  \
+    ROW(1, "base", read_retry_base)                                                                \
+    ROW(2, "cap", read_retry_cap)                                                                  \
+    ROW(3, "factor", read_retry_factor)                                                            \
+    ROW(4, "jitter", read_retry_jitter)
+FIELDS(retry_fields, RETRY_FIELDS);
 
 static bool read_retry(struct reading *reading)
 {
-    static const struct field fields[] = {
-        {"max", read_retry_max},       {"base", read_retry_base},     {"cap", read_retry_cap},
-        {"factor", read_retry_factor}, {"jitter", read_retry_jitter},
-    };
     uint64_t seen;
     struct tocsin_why why;
-    if (!read_fields(reading, fields, sizeof fields / sizeof fields[0], "retry.", &seen))
+    if (!read_fields(reading, &retry_fields, "retry.", &seen))
         return false;
-    if (backoff_valid(&reading->task.backoff, &why) == TOCSIN_OK)
+    if (backoff_valid(&reading->task->backoff, &why) == TOCSIN_OK)
         return true;
     reading->refused = true;
     (void)reason_refuse(&reading->why, "retry.%s", why.text);
@@ -451,7 +467,7 @@ static bool read_target_type(struct reading *reading)
 static bool read_queue(struct reading *reading)
 {
     return read_text(reading, reading->scratch->queue, 1, TASK_QUEUE_BYTES_MAX,
-                     &reading->task.queue);
+                     &reading->task->queue);
 }
 
 /* Of a target that is not built yet. Its type says so better than its fields do, and may come
@@ -461,68 +477,54 @@ static bool pass_over(struct reading *reading)
     return json_read_raw(&reading->json, NULL);
 }
 
+#define TARGET_FIELDS(ROW)                                                                         \
+    ROW(0, "type", read_target_type)                                                               \
+    ROW(1, "queue", read_queue)                                                                    \
+    ROW(2, "url", pass_over)                                                                       \
+    ROW(3, "headers", pass_over)                                                                   \
+    ROW(4, "secret", pass_over)                                                                    \
+    ROW(5, "topic", pass_over)
+FIELDS(target_fields, TARGET_FIELDS);
+
 static bool read_target(struct reading *reading)
 {
-    static const struct field fields[] = {
-        {"type", read_target_type}, {"queue", read_queue}, {"url", pass_over},
-        {"headers", pass_over},     {"secret", pass_over}, {"topic", pass_over},
-    };
-    enum { COUNT = sizeof fields / sizeof fields[0], TYPE = 1, QUEUE = 2 };
+    enum { TYPE = 1 };
     uint64_t seen = 0;
-    if (!read_fields(reading, fields, COUNT, "target.", &seen))
+    if (!read_fields(reading, &target_fields, "target.", &seen))
         return false;
     reading->group = "target.";
     reading->field = "type";
     if ((seen & TYPE) == 0)
         return refuse(reading, "is missing");
-    for (size_t i = 0; i < COUNT; i++) {
-        reading->field = fields[i].name;
-        if ((seen >> i & 1) != 0 && fields[i].read == pass_over)
+    for (size_t i = 0; i < target_fields.count; i++) {
+        reading->field = target_fields.names[i];
+        if ((seen >> i & 1) != 0 && target_fields.read[i] == pass_over)
             return refuse(reading, "does not go with a queue");
     }
     return true;
 }
 
-enum {
-    ID,
-    NAME,
-    DELAY,
-    AT,
-    EVERY,
-    FROM,
-    CRON,
-    TZ,
-    REPEAT,
-    MISFIRE,
-    OVERLAP,
-    JITTER,
-    DST,
-    PAYLOAD,
-    TARGET,
-    RETRY,
-    TIMEOUT,
-    FIELD_COUNT
-};
-
-static const struct field task_fields[FIELD_COUNT] = {
-    [ID] = {"id", read_id},
-    [NAME] = {"name", read_task_name},
-    [DELAY] = {"delay", read_delay},
-    [AT] = {"at", read_at},
-    [EVERY] = {"every", read_every},
-    [FROM] = {"from", read_from},
-    [CRON] = {"cron", read_cron},
-    [TZ] = {"tz", read_zone},
-    [REPEAT] = {"repeat", read_repeat},
-    [MISFIRE] = {"misfire", read_misfire},
-    [OVERLAP] = {"overlap", read_overlap},
-    [JITTER] = {"jitter", read_jitter},
-    [DST] = {"dst", read_dst},
-    [PAYLOAD] = {"payload", read_payload},
-    [TARGET] = {"target", read_target},
-    [RETRY] = {"retry", read_retry},
-    [TIMEOUT] = {"timeout", read_timeout},
-};
+/* Looked through from the first: what most tasks have comes first. */
+#define TASK_FIELDS(ROW)                                                                           \
+    ROW(ID, "id", read_id)                                                                         \
+    ROW(AT, "at", read_at)                                                                         \
+    ROW(DELAY, "delay", read_delay)                                                                \
+    ROW(PAYLOAD, "payload", read_payload)                                                          \
+    ROW(TARGET, "target", read_target)                                                             \
+    ROW(NAME, "name", read_task_name)                                                              \
+    ROW(EVERY, "every", read_every)                                                                \
+    ROW(FROM, "from", read_from)                                                                   \
+    ROW(CRON, "cron", read_cron)                                                                   \
+    ROW(TZ, "tz", read_zone)                                                                       \
+    ROW(REPEAT, "repeat", read_repeat)                                                             \
+    ROW(MISFIRE, "misfire", read_misfire)                                                          \
+    ROW(OVERLAP, "overlap", read_overlap)                                                          \
+    ROW(JITTER, "jitter", read_jitter)                                                             \
+    ROW(DST, "dst", read_dst)                                                                      \
+    ROW(RETRY, "retry", read_retry)                                                                \
+    ROW(TIMEOUT, "timeout", read_timeout)
+enum { TASK_FIELDS(PLACE_OF) };
+FIELDS(task_fields, TASK_FIELDS);
 
 /* The second column of the table above. */
 static bool check_together(struct reading *reading, uint64_t seen)
@@ -543,16 +545,16 @@ static bool check_together(struct reading *reading, uint64_t seen)
         {REPEAT, 0, 1 << EVERY | 1 << CRON, "goes with every or cron only"},
     };
     for (size_t i = 0; i < sizeof rules / sizeof rules[0]; i++) {
-        reading->field = task_fields[rules[i].field].name;
+        reading->field = task_fields.names[rules[i].field];
         if ((seen >> rules[i].field & 1) != 0 &&
             ((seen & rules[i].with) != 0 ||
              (rules[i].without != 0 && (seen & rules[i].without) == 0)))
             return refuse(reading, "%s", rules[i].complaint);
     }
     char text[DURATION_TEXT_BYTES];
-    int64_t end_ms = reading->task.jitter_ms > 0 ? task_jitter_end_ms(&reading->task) : INT64_MAX;
-    reading->field = task_fields[JITTER].name;
-    if (reading->task.jitter_ms < end_ms)
+    int64_t end_ms = reading->task->jitter_ms > 0 ? task_jitter_end_ms(reading->task) : INT64_MAX;
+    reading->field = task_fields.names[JITTER];
+    if (reading->task->jitter_ms < end_ms)
         return true;
     duration_format((uint64_t)end_ms, text);
     return refuse(reading, "must be below the distance of two occurrences, which is %s", text);
@@ -562,22 +564,26 @@ enum tocsin_status task_read(struct bytes json, const struct task_read_options *
                              struct task_scratch *scratch, struct task *ret_task,
                              bool *ret_malformed, struct tocsin_why *ret_why)
 {
-    struct reading reading = {.scratch = scratch, .group = ""};
+    struct reading reading; /* its reasons are only written when there are some */
     uint64_t seen = 0;
-    task_init(&reading.task);
+    reading.task = ret_task;
+    reading.scratch = scratch;
+    reading.path_id = (struct bytes){0};
+    reading.group = "";
+    reading.field = NULL;
+    reading.refused = false;
+    task_init(ret_task);
     if (options != NULL && options->path_id.at != NULL) {
         if (ret_malformed != NULL)
             *ret_malformed = false;
         if (task_id_valid(options->path_id, "id", ret_why) != TOCSIN_OK)
             return TOCSIN_INVALID;
         reading.path_id = options->path_id;
-        reading.task.id = options->path_id;
+        ret_task->id = options->path_id;
     }
     json_reader_init(&reading.json, json.at, json.size, JSON_DEPTH_MAX);
-    if (!read_fields(&reading, task_fields, FIELD_COUNT, "", &seen) ||
+    if (!read_fields(&reading, &task_fields, "", &seen) ||
         json_read_finish(&reading.json, NULL) != TOCSIN_OK || !check_together(&reading, seen))
         return explain(&reading, ret_malformed, ret_why);
-    assert(task_check(&reading.task));
-    *ret_task = reading.task;
     return TOCSIN_OK;
 }

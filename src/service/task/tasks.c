@@ -9,6 +9,7 @@
 enum { QUEUE_SLOTS = 4096, DOC_BYTES_MAX = STORE_DOC_BYTES_MAX };
 
 const struct tasks_limits tasks_limits_default = {
+    .tasks = UINT32_MAX,
     .lease_runs = 1000,
     .lease_waiting = 20000,
     .queues = 10000,
@@ -37,7 +38,11 @@ struct bytes tasks_id_of(struct bytes key)
 enum tocsin_status tasks_decode(const struct engine_record *record, struct task_lists *lists,
                                 struct task *ret_task)
 {
-    enum tocsin_status status = task_decode(record->doc, lists, ret_task);
+    enum tocsin_status status = TOCSIN_OK;
+    if (record->own)
+        task_decode_own(record->doc, lists, ret_task);
+    else
+        status = task_decode(record->doc, lists, ret_task);
     if (status == TOCSIN_OK)
         ret_task->id = tasks_id_of(record->key);
     return status;
@@ -109,6 +114,8 @@ void tasks_event(struct tasks *tasks, struct change *change, struct bytes id, co
     json_write_object_end(&writer);
     if (buffer_status(out) == TOCSIN_OK)
         change_event(change, tasks->task_kind, id, type, (struct bytes){out->data, out->size});
+    else
+        change_event_lost(change, buffer_status(out));
 }
 
 /* ---- how it looks from outside */
@@ -233,30 +240,51 @@ static void finished_after(void *arg, enum tocsin_status status)
         free(ended);
 }
 
-void tasks_finish_after(struct tasks *tasks, struct change *change,
-                        const struct engine_record *record, const struct task *task,
-                        const char *ended, struct bytes result)
+static void finish_after(struct tasks *tasks, struct change *change,
+                         const struct finished_task *ending, struct bytes id, struct bytes doc,
+                         struct bytes result)
 {
-    struct task_view view = tasks_view(tasks, record, task);
-    struct buffer *doc = &tasks->other_doc;
     if (tasks->limits.finished == 0)
         return;
-    buffer_clear(doc);
-    task_encode(task, doc);
-    struct finished_task *finished =
-        buffer_status(doc) != TOCSIN_OK
-            ? NULL
-            : finished_task_create(task->id, (struct bytes){doc->data, doc->size}, result);
+    struct finished_task *finished = finished_task_create(ending, id, doc, result);
     if (finished == NULL)
         return;
     finished->owner = tasks;
-    finished->rev = record->rev;
-    finished->fence = view.fence;
-    finished->attempt = view.attempt;
-    finished->completed = strcmp(ended, "completed") == 0;
-    finished->due_ms = view.due_ms;
     if (change_then(change, finished_after, finished) != TOCSIN_OK)
         free(finished);
+}
+
+void tasks_acked_after(struct tasks *tasks, struct change *change,
+                       const struct engine_record *record, const struct run *run,
+                       struct bytes result)
+{
+    struct finished_task ending = {
+        .rev = record->rev,
+        .fence = run->fence,
+        .due_ms = run->due_ms,
+        .attempt = run->attempt,
+        .completed = true,
+    };
+    finish_after(tasks, change, &ending, record->key, record->doc, result);
+}
+
+void tasks_ended_after(struct tasks *tasks, struct change *change,
+                       const struct engine_record *record, const struct task *task, bool completed)
+{
+    struct task_view view = tasks_view(tasks, record, task);
+    struct finished_task ending = {
+        .rev = record->rev,
+        .fence = view.fence,
+        .due_ms = view.due_ms,
+        .attempt = view.attempt,
+        .completed = completed,
+    };
+    struct buffer *doc = &tasks->other_doc;
+    buffer_clear(doc);
+    task_encode(task, doc);
+    if (buffer_status(doc) == TOCSIN_OK)
+        finish_after(tasks, change, &ending, task->id, (struct bytes){doc->data, doc->size},
+                     (struct bytes){0});
 }
 
 /* A one-shot that is not to run when it was missed. */
@@ -268,7 +296,7 @@ static enum tocsin_status skip_missed(struct tasks *tasks, struct change *change
     if (status != TOCSIN_OK)
         return status;
     tasks_event(tasks, change, task->id, "skipped", task, true);
-    tasks_finish_after(tasks, change, record, task, "cancelled", (struct bytes){0});
+    tasks_ended_after(tasks, change, record, task, false);
     tasks_count_after(tasks, change, TASKS_SKIPPED_MISFIRE, 1);
     return TOCSIN_OK;
 }
@@ -323,22 +351,20 @@ static enum tocsin_status idem_due(void *service, struct change *change,
 
 /* ---- loading */
 
-static void remember(struct tasks *tasks, const struct engine_head *head)
+/* False: no memory. */
+static bool remember(struct tasks *tasks, const struct engine_head *head)
 {
-    if (tasks->to_recover_count == tasks->to_recover_room) {
-        size_t room = tasks->to_recover_room == 0 ? 64 : tasks->to_recover_room * 2;
-        struct engine_ref *refs = realloc(tasks->to_recover, room * sizeof *refs);
-        if (refs == NULL)
-            return;
-        tasks->to_recover = refs;
-        uint8_t *marks = realloc(tasks->to_recover_mark, room);
-        if (marks == NULL)
-            return;
-        tasks->to_recover_mark = marks;
-        tasks->to_recover_room = room;
+    if (tasks->recovery_count == tasks->recovery_room) {
+        size_t room = tasks->recovery_room == 0 ? 64 : tasks->recovery_room * 2;
+        struct recovery *list = realloc(tasks->recoveries, room * sizeof *list);
+        if (list == NULL)
+            return false;
+        tasks->recoveries = list;
+        tasks->recovery_room = room;
     }
-    tasks->to_recover_mark[tasks->to_recover_count] = head->mark;
-    tasks->to_recover[tasks->to_recover_count++] = head->ref;
+    tasks->recoveries[tasks->recovery_count++] =
+        (struct recovery){.tasks = tasks, .ref = head->ref, .mark = (enum task_mark)head->mark};
+    return true;
 }
 
 static void zone_here(void *arg, enum tocsin_status status, const struct tocsin_why *why)
@@ -349,19 +375,37 @@ static void zone_here(void *arg, enum tocsin_status status, const struct tocsin_
     tasks->recovering--;
 }
 
+static void zone_tried(void *arg, enum tocsin_status status, const struct tocsin_why *why)
+{
+    (void)arg;
+    (void)status;
+    (void)why;
+}
+
+void tasks_want_zone(struct tasks *tasks, struct bytes zone)
+{
+    zones_want(&tasks->zones, tasks->engine, zone, zone_tried, NULL);
+}
+
 static void on_load(void *service, const struct engine_head *head)
 {
     struct tasks *tasks = service;
+    bool known = true;
     switch ((enum task_mark)head->mark) {
     case TASK_CLAIMED:
     case TASK_HELD:
     case TASK_CANCELLING:
+        known = remember(tasks, head);
+        break;
     case TASK_FAILED:
-        remember(tasks, head);
+        known =
+            incident_add(tasks, head->ref, head->rev,
+                         head->kind == tasks->run_kind ? incident_schedule(tasks, head->home) : 0);
         break;
     default:
         break;
     }
+    tasks->load_failed = tasks->load_failed || !known;
     if (head->tag.size > 1 && head->tag.at[0] == ZONE_TAG_MARK) {
         struct bytes zone = {head->tag.at + 1, head->tag.size - 1};
         if (zones_find(&tasks->zones, zone) == NULL) {
@@ -378,6 +422,11 @@ static void idem_on_load(void *service, const struct engine_head *head)
 }
 
 /* ---- life */
+
+static void nothing(void *arg)
+{
+    (void)arg;
+}
 
 static void init_kinds(struct tasks *tasks)
 {
@@ -424,6 +473,7 @@ enum tocsin_status tasks_create(const struct tasks_options *options, struct task
         return TOCSIN_NO_MEMORY;
     }
     init_kinds(tasks);
+    tasks->pump_again.fn = nothing;
     engine_on_turn(tasks->engine, queue_pump_all, tasks);
     *ret_tasks = tasks;
     return TOCSIN_OK;
@@ -451,10 +501,10 @@ void tasks_destroy(struct tasks *tasks)
     fence_map_release(&tasks->by_fence);
     free(tasks->acked);
     free(tasks->incidents);
+    fence_map_release(&tasks->incident_schedules);
     finished_release(&tasks->finished);
     zones_release(&tasks->zones);
-    free(tasks->to_recover);
-    free(tasks->to_recover_mark);
+    free(tasks->recoveries);
     buffer_release(&tasks->doc);
     buffer_release(&tasks->other_doc);
     free(tasks);

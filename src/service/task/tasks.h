@@ -56,6 +56,7 @@ struct tasks_watch {
 };
 
 struct tasks_limits {
+    uint64_t tasks;         /* that wait, with the runs of schedules */
     uint32_t lease_runs;    /* runs one lease call may ask for */
     uint32_t lease_waiting; /* calls that wait */
     uint32_t queues;
@@ -87,8 +88,8 @@ enum tocsin_status tasks_create(const struct tasks_options *options, struct task
 void tasks_destroy(struct tasks *tasks);
 
 /* After engine_load: takes up what was under way. tasks_recovering is true until that is
- * done. */
-void tasks_recover(struct tasks *tasks);
+ * done. NO_MEMORY: not all of it could be remembered while loading; start again. */
+enum tocsin_status tasks_recover(struct tasks *tasks);
 bool tasks_recovering(const struct tasks *tasks);
 
 /* Before an orderly stop: all live claims are written, so that they stay good; waiting lease
@@ -139,7 +140,7 @@ struct tasks_call {
     bool on_a_line;          /* the answer is a line of NDJSON */
     bool brief;              /* of a task made: only its id, rev and due_ms */
     struct bytes id;         /* of the task; of a run for ack, nack, extend */
-    const struct task *wish; /* CREATE, PUT */
+    const struct task *wish; /* CREATE, PUT; NULL again when it is no longer needed */
     int64_t until_ms;        /* wall */
     struct bytes result;     /* ACK: JSON; size 0: none */
     struct bytes error;      /* NACK */
@@ -170,6 +171,8 @@ struct tasks_call {
     struct tocsin_why why; /* of the answer */
 };
 void tasks_start(struct tasks *tasks, struct tasks_call *call);
+/* A call about this task will start in a moment, after a few others. No more than a hint. */
+void tasks_expect(struct tasks *tasks, struct bytes id);
 
 /* ---- reading. fn is called once, with the JSON to answer with. */
 

@@ -81,7 +81,16 @@ struct run {
 struct incident {
     uint64_t rev;
     struct engine_ref ref;
-    bool of_schedule;
+    uint64_t schedule; /* of a schedule's run: incident_schedule() of its id; else 0 */
+};
+
+/* A claim that was there at the start: taken up, or ended. */
+struct recovery {
+    struct tasks *tasks;
+    struct engine_ref ref;
+    enum task_mark mark;
+    bool counted; /* the ready line waits for it */
+    struct engine_timer again;
 };
 
 /* A schedule in change: what it will be, with room for its lists. */
@@ -108,11 +117,13 @@ struct tasks {
     unsigned run_kind;
     unsigned idem_kind;
 
-    struct queue **queues; /* by hash */
+    struct queue **queues;    /* by hash */
+    struct queue *last_queue; /* the one most likely asked for again; NULL: none */
     uint32_t queue_mask;
     uint32_t queue_count;
     struct siphash_key hash_key;
     struct queue *pump;
+    struct engine_timer pump_again; /* makes a turn, in which they are looked at */
 
     struct run **runs;
     uint32_t run_end;
@@ -125,7 +136,8 @@ struct tasks {
     uint64_t *acked; /* fences that ended well, each at fence mod ACKED_MAX, for those who ask
                         twice */
 
-    struct incident *incidents; /* ascending revs; some may be gone */
+    struct incident *incidents;          /* ascending revs; some may be gone, or not durable yet */
+    struct fence_map incident_schedules; /* how many of them a schedule has */
     size_t incident_count;
     size_t incident_room;
 
@@ -136,10 +148,11 @@ struct tasks {
     uint64_t waiting;
     uint64_t idem_count;
     uint64_t recovering;
-    struct engine_ref *to_recover; /* found while loading */
-    uint8_t *to_recover_mark;
-    size_t to_recover_count;
-    size_t to_recover_room;
+    struct recovery *recoveries; /* found while loading */
+    size_t recovery_count;
+    size_t recovery_room;
+    size_t recoveries_left; /* that are not over */
+    bool load_failed;       /* no memory to remember something */
     bool holding;
 
     /* Scratch of the change that runs now. */
@@ -153,6 +166,8 @@ struct tasks {
 
 /* tasks.c */
 void tasks_count(struct tasks *tasks, enum tasks_count what, uint64_t n);
+/* A cron has come, and its zone is not here: its file was gone, or there was no memory for it. */
+void tasks_want_zone(struct tasks *tasks, struct bytes zone);
 /* A decoded record. DAMAGED: it is not one. */
 enum tocsin_status tasks_decode(const struct engine_record *record, struct task_lists *lists,
                                 struct task *ret_task);
@@ -165,12 +180,15 @@ struct task_view tasks_view(const struct tasks *tasks, const struct engine_recor
                             const struct task *task);
 void tasks_event(struct tasks *tasks, struct change *change, struct bytes id, const char *type,
                  const struct task *task, bool failure);
-/* Once the change is durable: counts; keeps how a task ended to be read ("completed"). */
+/* Once the change is durable: counts; keeps how a task ended, to be read. A one-shot that was
+ * acknowledged is kept with the doc it had: that it was executed goes without saying. */
 void tasks_count_after(struct tasks *tasks, struct change *change, enum tasks_count what,
                        uint64_t count);
-void tasks_finish_after(struct tasks *tasks, struct change *change,
-                        const struct engine_record *record, const struct task *task,
-                        const char *ended, struct bytes result);
+void tasks_acked_after(struct tasks *tasks, struct change *change,
+                       const struct engine_record *record, const struct run *run,
+                       struct bytes result);
+void tasks_ended_after(struct tasks *tasks, struct change *change,
+                       const struct engine_record *record, const struct task *task, bool completed);
 void tasks_write_json(struct buffer *out, const struct task *task, const struct task_view *view);
 
 /* command.c */
@@ -213,8 +231,16 @@ void run_timer_fired(void *run);
 enum tocsin_status finish_verb(struct tasks_call *call, struct change *change);
 void finish_staged(struct tasks_call *call);
 void finish_done(struct tasks_call *call, bool ok);
+/* Incidents. One may be added before it is durable: should that be rolled back, nothing has its
+ * rev, or whoever has it takes its place. False: no memory. */
+bool incident_add(struct tasks *tasks, struct engine_ref ref, uint64_t rev, uint64_t schedule);
 bool incident_open(const struct tasks *tasks, const struct incident *incident);
 void incidents_clean(struct tasks *tasks);
+uint64_t incident_schedule(const struct tasks *tasks, struct bytes id); /* never 0 */
+/* The next failed run of this schedule at or after *at, which is moved behind it; also when the
+ * schedule itself has ended. NONE: there are no more. BUSY as change_get. */
+enum tocsin_status incident_of_schedule(struct tasks *tasks, struct change *change, struct bytes id,
+                                        size_t *at, struct engine_record *ret_record);
 /* An attempt has failed: stages the retry, the incident or the end. */
 struct failure {
     uint32_t attempt;
@@ -225,7 +251,6 @@ struct failure {
 enum tocsin_status finish_failed(struct tasks *tasks, struct change *change, unsigned kind,
                                  const struct engine_record *record, struct task *task,
                                  const struct failure *failure, enum tasks_count *ret_what);
-void incident_add(struct tasks *tasks, struct engine_ref ref, uint64_t rev, bool of_schedule);
 
 /* schedule.c */
 enum tocsin_status schedule_due(struct tasks *tasks, struct change *change,
