@@ -173,7 +173,8 @@ void answer_outcome(struct server *server, struct http_exchange *exchange,
         answer_problem(server, exchange,
                        &(struct problem){.status = status,
                                          .code = answer_code(outcome),
-                                         .detail = why[0] != '\0' ? why : "there is no such task"});
+                                         .detail = why[0] != '\0' ? why : "there is no such task",
+                                         .headers = replayed ? ANSWER_REPLAYED : NULL});
         return;
     }
     char headers[96] = "";
@@ -181,7 +182,7 @@ void answer_outcome(struct server *server, struct http_exchange *exchange,
     if (rev != 0)
         size = write_etag(rev, headers);
     if (replayed)
-        (void)snprintf(headers + size, sizeof headers - size, "Idempotency-Replayed: true\r\n");
+        (void)snprintf(headers + size, sizeof headers - size, ANSWER_REPLAYED);
     answer_bytes(server, exchange, status, "application/json", json,
                  headers[0] != '\0' ? headers : NULL);
 }

@@ -98,6 +98,8 @@ void route_on_request(void *server, struct http_exchange *exchange,
 
 /* ---- answers (answer.c) */
 
+#define ANSWER_REPLAYED "Idempotency-Replayed: true\r\n"
+
 struct problem {
     int status;
     const char *code;

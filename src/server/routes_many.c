@@ -9,12 +9,17 @@
 
 /* Several calls that are answered together, in their order. */
 struct many {
+    struct route_request request;
     struct server *server;
     struct http_exchange *exchange;
     struct task_request *first;
     struct task_request **end;
     size_t pending;
-    bool lines; /* NDJSON; else {"results":[…]} */
+    bool lines;               /* NDJSON; else {"results":[…]} */
+    bool brief;               /* Prefer: return=minimal */
+    struct task_request *key; /* NULL: they have no Idempotency-Key */
+    void (*begin)(struct many *many);
+    struct loop_deferred deferred; /* begins once the key is taken */
 };
 
 /* ---- many at once */
@@ -26,6 +31,7 @@ static struct many *many_create(const struct route_request *request, bool lines)
         task_request_overloaded(request);
         return NULL;
     }
+    many->request = *request;
     many->server = request->server;
     many->exchange = request->exchange;
     many->end = &many->first;
@@ -36,6 +42,8 @@ static struct many *many_create(const struct route_request *request, bool lines)
 
 static void many_free(struct many *many)
 {
+    if (many->key != NULL)
+        task_request_free(many->key);
     while (many->first != NULL) {
         struct task_request *self = many->first;
         many->first = self->next;
@@ -75,7 +83,8 @@ static void many_answer(struct many *many)
     if (buffer_status(&out) == TOCSIN_OK)
         answer_bytes(many->server, many->exchange, 200,
                      many->lines ? "application/x-ndjson" : "application/json",
-                     (struct bytes){out.data, out.size}, NULL);
+                     (struct bytes){out.data, out.size},
+                     many->key != NULL && many->key->call.replayed ? ANSWER_REPLAYED : NULL);
     else
         answer_problem(many->server, many->exchange,
                        &(struct problem){.status = 500,
@@ -121,6 +130,54 @@ static void part_refused(struct task_request *self, enum tasks_outcome outcome, 
 static void part_overloaded(struct task_request *self)
 {
     part_refused(self, TASKS_OVERLOADED, "no memory for this one now: try again");
+}
+
+/* ---- an Idempotency-Key of them all */
+
+static void begin_deferred(void *arg)
+{
+    struct many *many = arg;
+    struct loop *loop = many->server->loop;
+    many->begin(many);
+    loop_post(loop); /* the engine has had its turn: once more */
+}
+
+static void key_answered(struct tasks_call *call)
+{
+    struct many *many = ((struct task_request *)call)->many;
+    if (answer_status(call->outcome) < 400) {
+        loop_defer(many->server->loop, &many->deferred); /* out of the engine, which called this */
+        return;
+    }
+    answer_outcome(many->server, many->exchange, call->outcome, 0, (struct bytes){0},
+                   call->why.text, false);
+    many_free(many);
+}
+
+/* Begins at once, or when it is certain that the key was not used with another body. What each of
+ * them came to is kept under an entry of its own: a crash in between leaves some undone, and asking
+ * again does these. */
+static void many_begin(struct many *many, void (*begin)(struct many *many), bool urgent)
+{
+    if (http_request_header(many->request.http, "Idempotency-Key").at == NULL) {
+        begin(many);
+        return;
+    }
+    struct task_request *key = task_request_create(many->server, TASKS_KEY);
+    many->key = key;
+    if (key == NULL ||
+        !task_request_idempotency(&many->request, key, 0, many->request.http->body)) {
+        task_request_overloaded(&many->request);
+        many_free(many);
+        return;
+    }
+    many->begin = begin;
+    many->deferred = (struct loop_deferred){.run = begin_deferred, .arg = many};
+    key->many = many;
+    key->call.done = key_answered;
+    key->call.id = key->call.idem_key;
+    key->call.urgent = urgent;
+    task_request_start(key);
 }
 
 /* ---- a batch of tasks, one a line */
@@ -185,22 +242,12 @@ static void start_next(struct task_request **next)
     task_request_let_go(self);
 }
 
-void task_batch(const struct route_request *request)
+static void begin_batch(struct many *many)
 {
     enum { LINES_A_BREATH = 32, LINES_AHEAD = 8 };
-    if (!batch_fits(request))
-        return;
-    struct many *many = many_create(request, true);
-    if (many == NULL)
-        return;
-    struct bytes left = request->http->body;
+    struct loop *loop = many->server->loop;
+    struct bytes left = many->request.http->body;
     struct bytes line;
-    struct tasks_call conditions = {0};
-    if (!task_request_conditions(request, &conditions) || !task_request_idempotency_fits(request)) {
-        many_free(many);
-        return;
-    }
-    bool keyed = http_request_header(request->http, "Idempotency-Key").at != NULL;
     struct task_request *next = NULL;
     for (size_t n = 1; next_line(&left, &line); n++) {
         struct task_request *self = add_part(many, TASKS_CREATE);
@@ -209,19 +256,32 @@ void task_batch(const struct route_request *request)
         if (next == NULL)
             next = self;
         self->call.on_a_line = true;
-        self->call.brief = conditions.brief;
-        if (keyed && !task_request_idempotency(request, self, n, line))
+        self->call.brief = many->brief;
+        if (many->key != NULL && !task_request_idempotency(&many->request, self, n, line))
             part_overloaded(self);
         else
             read_line(self, line);
         if (n > LINES_AHEAD)
             start_next(&next);
         if (n % LINES_A_BREATH == 0)
-            loop_breathe(request->server->loop);
+            loop_breathe(loop);
     }
     while (next != NULL)
         start_next(&next);
     part_done(many);
+}
+
+void task_batch(const struct route_request *request)
+{
+    struct tasks_call conditions = {0};
+    if (!batch_fits(request) || !task_request_conditions(request, &conditions) ||
+        !task_request_idempotency_fits(request))
+        return;
+    struct many *many = many_create(request, true);
+    if (many == NULL)
+        return;
+    many->brief = conditions.brief;
+    many_begin(many, begin_batch, false);
 }
 
 /* ---- many acks */
@@ -293,6 +353,18 @@ static size_t read_acks(struct many *many, struct json_reader *reader)
     return count;
 }
 
+static void begin_acks(struct many *many)
+{
+    size_t line = 0;
+    for (struct task_request *self = many->first; self != NULL; self = self->next) {
+        if (task_request_idempotency(&many->request, self, ++line, self->call.id))
+            task_request_start(self); /* the list stays until the last, which is below */
+        else
+            part_overloaded(self);
+    }
+    part_done(many);
+}
+
 void run_ack_many(const struct route_request *request)
 {
     if (!task_request_idempotency_fits(request))
@@ -310,12 +382,5 @@ void run_ack_many(const struct route_request *request)
         return;
     }
     many->pending += count;
-    size_t line = 0;
-    for (struct task_request *self = many->first; self != NULL; self = self->next) {
-        if (task_request_idempotency(request, self, ++line, self->call.id))
-            task_request_start(self); /* the list stays until the last, which is below */
-        else
-            part_overloaded(self);
-    }
-    part_done(many);
+    many_begin(many, begin_acks, true);
 }

@@ -30,8 +30,8 @@ def if_match_holds_or_nothing_changes(server):
     server.delete("/v1/tasks/a", 200, {"If-Match": server.task("a").headers["etag"]})
     for call in (server.put, server.post):
         path = "/v1/tasks/b" if call == server.put else "/v1/tasks"
-        expect(call(path, {}, None, {"If-Match": '"1"'}), 412, "CONFLICT")
-    expect(server.delete("/v1/tasks/b", None, {"If-Match": '"1"'}), 412)
+        expect(call(path, {}, None, {"If-Match": '"7777"'}), 412, "CONFLICT")
+    expect(server.delete("/v1/tasks/b", None, {"If-Match": '"7777"'}), 412)
     server.put("/v1/tasks/b", {"delay": "1h"}, 201, {"If-None-Match": "*"})
     expect(server.put("/v1/tasks/b", {}, None, {"If-None-Match": "*"}), 412, "CONFLICT")
     expect(server.post("/v1/tasks", {"id": "b"}, None, {"If-None-Match": "*"}), 412, "CONFLICT")
@@ -113,14 +113,71 @@ def a_key_goes_with_every_post_but_lease(server):
         expect(server.post("/v1/tasks", {}, None, {"Idempotency-Key": bad}), 400, "VALIDATE_FAILED", "Idempotency-Key")
 
 
-@test()
-def a_refusal_is_not_kept(server):
+@test(store="sqlite")
+def a_refusal_is_given_again_too(server):
+    def key(name): return {"Idempotency-Key": name}
+    asked = [("/v1/tasks", {"id": "a"}, 409, "CONFLICT", key("there is one")),
+             ("/v1/tasks/gone/pause", {}, 404, "NOT_FOUND", key("none")),
+             ("/v1/tasks/a/pause", {}, 412, "CONFLICT", {**key("old rev"), "If-Match": '"7777"'}),
+             ("/v1/runs/r1/ack", {}, 409, "FENCED", key("lost"))]
+    server.add(id="a", delay="1h")
+    first = [expect(server.post(path, body, None, headers), status, code) for path, body, status, code, headers in asked]
+    server.delete("/v1/tasks/a")
+    server.add(id="gone", delay="1h")
+    fenced = server.metric("tocsin_fenced_total")
+    for restart in (None, 9, 15):
+        if restart is not None:
+            server.restart(restart)
+        for (path, body, status, code, headers), said in zip(asked, first):
+            again = expect(server.post(path, body, None, headers), status, code)
+            same((again.body, again.headers["idempotency-replayed"]), (said.body, "true"), path)
+    same((server.state("gone"), server.metric("tocsin_fenced_total")), ("pending", 0))
+    same(fenced, 1)
+    expect(server.post("/v1/tasks", {"id": "b"}, None, key("there is one")), 409, "CONFLICT", "Idempotency-Key")
+    server.task("b", 404)
+
+
+@test("--set", "limits.tasks_pending=1")
+def what_is_wrong_or_has_no_room_may_be_mended_under_the_same_key(server):
     key = {"Idempotency-Key": "k"}
     expect(server.post("/v1/tasks", {"delay": "x"}, None, key), 400)
     server.add(id="a", delay="1h")
-    expect(server.post("/v1/tasks", {"id": "a"}, None, key), 409)
+    expect(server.post("/v1/tasks", {"id": "b"}, None, key), 429)
     server.delete("/v1/tasks/a")
-    server.post("/v1/tasks", {"id": "a"}, 201, key)
+    server.post("/v1/tasks", {"id": "b"}, 201, key)
+
+
+@test(store="sqlite")
+def a_key_of_a_batch_goes_with_all_of_its_body(server):
+    key = {**NDJSON, "Idempotency-Key": "k"}
+    server.add(id="there", delay="1h")
+    body = b'{"id":"a","delay":"1h"}\n{"id":"there"}\n{"dlay":1}\n{"delay":"1h"}\n'
+    first = server.post("/v1/tasks/batch", body, 200, key)
+    server.delete("/v1/tasks/there")
+    for restart in (None, 9, 15):
+        if restart is not None:
+            server.restart(restart)
+        same(server.post("/v1/tasks/batch", body, 200, key).body, first.body)
+        for other in (body + b'{"id":"more"}\n', body[:-1], b"", body.replace(b'"1h"', b'"2h"')):
+            expect(server.post("/v1/tasks/batch", other, None, key), 409, "CONFLICT", "Idempotency-Key")
+    same(sorted(task["id"] for task in server.get("/v1/tasks")["tasks"]),
+         sorted(["a", first.lines[3]["id"]]), "nothing else was stored")
+    server.post("/v1/tasks/a/fire", {}, 200)
+    run = server.lease_one()["run"]
+    key = {"Idempotency-Key": "k"}
+    first = server.post("/v1/runs/ack", {"runs": [{"run": run, "result": 1}, "r1"]}, 200, key)
+    same(server.post("/v1/runs/ack", {"runs": [{"run": run, "result": 1}, "r1"]}, 200, key).body, first.body)
+    for runs in ([{"run": run, "result": 2}, "r1"], [run], []):
+        expect(server.post("/v1/runs/ack", {"runs": runs}, None, key), 409, "CONFLICT", "Idempotency-Key")
+    same(server.task("a")["result"], 1)
+
+
+@test("--set", "limits.idempotency_entries=2")
+def a_batch_that_has_no_room_for_its_keys_says_so(server):
+    key = {**NDJSON, "Idempotency-Key": "k"}
+    lines = server.post("/v1/tasks/batch", b"{}\n{}\n", 200, key).lines
+    same([line.get("code") for line in lines], [None, "RATE_LIMITED"], "the batch has one, the first line another")
+    expect(server.post("/v1/tasks/batch", b"{}\n", None, {**key, "Idempotency-Key": "l"}), 429, "RATE_LIMITED")
 
 
 @test("--set", "limits.idempotency_entries=3")
@@ -182,7 +239,7 @@ def a_batch_is_answered_line_by_line_in_order(server):
     key = {**NDJSON, "Idempotency-Key": "k"}
     first = server.post("/v1/tasks/batch", b'{"id":"i1"}\n{}\n', 200, key)
     same(server.post("/v1/tasks/batch", b'{"id":"i1"}\n{}\n', 200, key).body, first.body)
-    same(server.post("/v1/tasks/batch", b'{"id":"i1"}\n{"delay":1}\n', 200, key).lines[1]["code"], "CONFLICT")
+    expect(server.post("/v1/tasks/batch", b'{"id":"i1"}\n{"delay":1}\n', None, key), 409, "CONFLICT")
 
 
 @test("--set", "limits.batch_lines=10", "--set", "limits.body_bytes=64KiB", "--set", "limits.batch_bytes=64KiB", "--set", "limits.payload_bytes=1KiB")

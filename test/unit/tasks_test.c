@@ -501,3 +501,32 @@ TEST(a_key_means_one_body_also_after_a_crash)
     assert_int_equal(create_with_key("b", 2), TASKS_MADE);
     tasks_world_release(&world);
 }
+
+TEST(a_refusal_by_what_was_found_is_given_again_also_after_a_crash)
+{
+    tasks_world_start(&world);
+    make("a", "{\"delay\":\"1h\"}");
+    assert_int_equal(create_with_key("a", 1), TASKS_CONFLICTING);
+    assert_int_equal(tasks_world_ask(&world, TASKS_DELETE, "a", NULL), TASKS_OK);
+    assert_int_equal(create_with_key("a", 1), TASKS_CONFLICTING);
+    tasks_world_crash(&world);
+    tasks_world_again(&world);
+    assert_int_equal(create_with_key("a", 1), TASKS_CONFLICTING);
+    status_is("a", "");
+    tasks_world_pass(&world, 24 * HOUR);
+    assert_int_equal(create_with_key("a", 1), TASKS_MADE);
+    tasks_world_release(&world);
+}
+
+TEST(a_refusal_for_want_of_room_is_not_kept)
+{
+    tasks_world_start(&world);
+    world.limits.tasks = 1;
+    tasks_world_crash(&world);
+    tasks_world_again(&world);
+    make("a", "{\"delay\":\"1h\"}");
+    assert_int_equal(create_with_key("b", 1), TASKS_TOO_MANY);
+    assert_int_equal(tasks_world_ask(&world, TASKS_DELETE, "a", NULL), TASKS_OK);
+    assert_int_equal(create_with_key("b", 1), TASKS_MADE);
+    tasks_world_release(&world);
+}

@@ -9,7 +9,8 @@
 
 #include "service/task/tasks_inside.h"
 
-/* In the doc of an `idem` record: body hash, rev (8 bytes each, lowest first), outcome, answer. */
+/* In the doc of an `idem` record: body hash, rev (8 bytes each, lowest first), outcome, answer
+ * (the reason, of a refusal). */
 enum { IDEM_HEAD_BYTES = 17 };
 
 /* ---- Idempotency-Key */
@@ -28,18 +29,29 @@ static uint64_t get_u64(const char *from)
     return value;
 }
 
+/* Refused by what it found, so that it could be answered otherwise next time, and is not. What is
+ * wrong in itself is refused again anyway; what there was no room for is to be tried again. */
+static bool stands(enum tasks_outcome outcome)
+{
+    return outcome == TASKS_MISSING || outcome == TASKS_CONFLICTING || outcome == TASKS_LOST ||
+           outcome == TASKS_TO_CANCEL || outcome == TASKS_UNMATCHED;
+}
+
 static enum tocsin_status replay(struct tasks_call *call, const struct engine_record *record)
 {
-    if (record->doc.size < IDEM_HEAD_BYTES)
+    if (record->doc.size < IDEM_HEAD_BYTES || (unsigned char)record->doc.at[16] > TASKS_BROKEN)
         return TOCSIN_DAMAGED;
+    struct bytes said = {record->doc.at + IDEM_HEAD_BYTES, record->doc.size - IDEM_HEAD_BYTES};
     if (get_u64(record->doc.at) != call->idem_body)
         return tasks_refuse(call, TASKS_CONFLICTING,
                             "Idempotency-Key: it was used with another body in the last 24 hours");
     call->rev = get_u64(record->doc.at + 8);
     call->outcome = (enum tasks_outcome)(unsigned char)record->doc.at[16];
     call->replayed = true;
-    buffer_append(&call->answer, record->doc.at + IDEM_HEAD_BYTES,
-                  record->doc.size - IDEM_HEAD_BYTES);
+    if (stands(call->outcome))
+        (void)snprintf(call->why.text, sizeof call->why.text, "%.*s", (int)said.size, said.at);
+    else
+        buffer_append(&call->answer, said.at, said.size);
     return buffer_status(&call->answer);
 }
 
@@ -53,7 +65,10 @@ static enum tocsin_status keep_answer(struct tasks_call *call, struct change *ch
     head[16] = (char)call->outcome;
     buffer_clear(doc);
     buffer_append(doc, head, sizeof head);
-    buffer_append(doc, call->answer.data, call->answer.size);
+    if (stands(call->outcome))
+        buffer_append_text(doc, call->why.text);
+    else
+        buffer_append(doc, call->answer.data, call->answer.size);
     if (buffer_status(doc) != TOCSIN_OK)
         return buffer_status(doc);
     struct change_put put = {
@@ -111,11 +126,12 @@ static enum tocsin_status run_verb(struct tasks_call *call, struct change *chang
         call->wish = NULL; /* it will not run again */
     if (status == TOCSIN_OK && buffer_status(&call->answer) != TOCSIN_OK)
         status = buffer_status(&call->answer);
-    if (status == TOCSIN_OK && call->outcome < TASKS_INVALID && call->idem_key.size > 0)
-        status = keep_answer(call, change);
     if (status != TOCSIN_OK)
         return status;
-    return call->outcome < TASKS_INVALID ? TOCSIN_OK : TOCSIN_CONFLICT; /* nothing is written */
+    bool done = call->outcome < TASKS_INVALID;
+    if (call->idem_key.size > 0 && (done || stands(call->outcome)))
+        return keep_answer(call, change);
+    return done ? TOCSIN_OK : TOCSIN_CONFLICT; /* nothing is written */
 }
 
 static enum tocsin_status run_call(void *arg, struct change *change)
@@ -215,7 +231,7 @@ void tasks_start(struct tasks *tasks, struct tasks_call *call)
         zones_want(&tasks->zones, tasks->engine, call->wish->zone, zone_here, call);
         return;
     }
-    bool urgent = call->verb == TASKS_ACK || call->verb == TASKS_NACK ||
+    bool urgent = call->urgent || call->verb == TASKS_ACK || call->verb == TASKS_NACK ||
                   call->verb == TASKS_DELETE || call->verb == TASKS_FORGET;
     engine_change(tasks->engine, urgent, run_call, settled, call);
 }

@@ -474,11 +474,18 @@ static enum tocsin_status incident(struct tasks_call *call, struct change *chang
 
 /* ---- the verbs */
 
+static enum tocsin_status nothing(struct tasks_call *call, struct change *change)
+{
+    (void)call;
+    (void)change;
+    return TOCSIN_OK;
+}
+
 static enum tocsin_status (*const verbs[])(struct tasks_call *call, struct change *change) = {
     [TASKS_CREATE] = create,    [TASKS_PUT] = replace,        [TASKS_DELETE] = cancel,
     [TASKS_PAUSE] = pause,      [TASKS_RESUME] = resume,      [TASKS_FIRE] = fire,
     [TASKS_RETRY] = incident,   [TASKS_FORGET] = incident,    [TASKS_ACK] = finish_verb,
-    [TASKS_NACK] = finish_verb, [TASKS_EXTEND] = finish_verb,
+    [TASKS_NACK] = finish_verb, [TASKS_EXTEND] = finish_verb, [TASKS_KEY] = nothing,
 };
 
 enum tocsin_status command_verb(struct tasks_call *call, struct change *change)

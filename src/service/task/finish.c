@@ -288,7 +288,7 @@ void finish_staged(struct tasks_call *call)
 void finish_done(struct tasks_call *call, bool ok)
 {
     struct tasks *tasks = call->tasks;
-    if (call->outcome == TASKS_LOST)
+    if (call->outcome == TASKS_LOST && !call->replayed)
         tasks_count(tasks, TASKS_FENCED, 1);
     struct run *run = run_of_fence(tasks, call->fence);
     if (run == NULL || call->ended == CALL_NOT_ENDED)

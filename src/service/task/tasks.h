@@ -127,6 +127,7 @@ enum tasks_verb {
     TASKS_ACK,
     TASKS_NACK,
     TASKS_EXTEND,
+    TASKS_KEY, /* nothing but its Idempotency-Key: that of many calls which are one request */
 };
 
 /* One change asked for from outside. The caller fills the upper part and keeps all of it,
@@ -139,6 +140,7 @@ struct tasks_call {
     bool if_none_match;
     bool on_a_line;          /* the answer is a line of NDJSON */
     bool brief;              /* of a task made: only its id, rev and due_ms */
+    bool urgent;             /* KEY: of calls that go before new work, as acks do */
     struct bytes id;         /* of the task; of a run for ack, nack, extend */
     const struct task *wish; /* CREATE, PUT; NULL again when it is no longer needed */
     int64_t until_ms;        /* wall */
