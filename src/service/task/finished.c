@@ -55,7 +55,7 @@ void finished_release(struct finished *finished)
     for (uint32_t i = 0; i < finished->count; i++)
         free(finished->ring[(finished->first + i) % finished->max]);
     free(finished->ring);
-    fence_map_release(&finished->by_hash);
+    number_map_release(&finished->by_hash);
 }
 
 static uint64_t hash_of(const struct finished *finished, struct bytes id)
@@ -70,8 +70,8 @@ static void hide(struct finished *finished, uint32_t at)
     if (task == NULL)
         return;
     uint32_t newest;
-    if (fence_map_get(&finished->by_hash, task->hash, &newest) && newest == at)
-        fence_map_drop(&finished->by_hash, task->hash);
+    if (number_map_get(&finished->by_hash, task->hash, &newest) && newest == at)
+        number_map_drop(&finished->by_hash, task->hash);
     finished->bytes -= size_of(task);
     free(task);
     finished->ring[at] = NULL;
@@ -87,7 +87,7 @@ static void drop_oldest(struct finished *finished)
 const struct finished_task *finished_find(const struct finished *finished, struct bytes id)
 {
     uint32_t at;
-    if (!fence_map_get(&finished->by_hash, hash_of(finished, id), &at))
+    if (!number_map_get(&finished->by_hash, hash_of(finished, id), &at))
         return NULL;
     const struct finished_task *task = finished->ring[at];
     return bytes_equal(finished_id(task), id) ? task : NULL;
@@ -96,7 +96,7 @@ const struct finished_task *finished_find(const struct finished *finished, struc
 static void forget(struct finished *finished, struct bytes id, uint64_t hash)
 {
     uint32_t at;
-    if (fence_map_get(&finished->by_hash, hash, &at) &&
+    if (number_map_get(&finished->by_hash, hash, &at) &&
         bytes_equal(finished_id(finished->ring[at]), id))
         hide(finished, at);
 }
@@ -113,7 +113,7 @@ void finished_take(struct finished *finished, struct finished_task *task)
     while (finished->count == finished->max || finished->bytes + size > finished->max_bytes)
         drop_oldest(finished);
     uint32_t at = (finished->first + finished->count) % finished->max;
-    if (!fence_map_put(&finished->by_hash, task->hash, at)) {
+    if (!number_map_put(&finished->by_hash, task->hash, at)) {
         free(task);
         return;
     }

@@ -10,7 +10,7 @@
 
 #include "base/bytes.h"
 #include "base/siphash.h"
-#include "service/task/fence_map.h"
+#include "base/number_map.h"
 
 struct finished_task {
     void *owner; /* of whoever made it */
@@ -43,7 +43,7 @@ struct finished {
     uint64_t bytes;
     uint64_t max_bytes;
     struct siphash_key key;
-    struct fence_map by_hash; /* the newest of each id */
+    struct number_map by_hash; /* the newest of each id */
 };
 
 bool finished_init(struct finished *finished, uint32_t max, uint64_t max_bytes,

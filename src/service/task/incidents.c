@@ -27,11 +27,11 @@ static bool count(struct tasks *tasks, uint64_t schedule, bool one_more)
     uint32_t number = 0;
     if (schedule == 0)
         return true;
-    (void)fence_map_get(&tasks->incident_schedules, schedule, &number);
+    (void)number_map_get(&tasks->incident_schedules, schedule, &number);
     if (one_more || number > 1)
-        return fence_map_put(&tasks->incident_schedules, schedule,
+        return number_map_put(&tasks->incident_schedules, schedule,
                              one_more ? number + 1 : number - 1);
-    fence_map_drop(&tasks->incident_schedules, schedule);
+    number_map_drop(&tasks->incident_schedules, schedule);
     return true;
 }
 
@@ -79,7 +79,7 @@ enum tocsin_status incident_of_schedule(struct tasks *tasks, struct change *chan
 {
     uint32_t number;
     uint64_t schedule = tasks->incident_count > 0 ? incident_schedule(tasks, id) : 0;
-    if (!fence_map_get(&tasks->incident_schedules, schedule, &number))
+    if (!number_map_get(&tasks->incident_schedules, schedule, &number))
         return TOCSIN_NONE;
     while (*at < tasks->incident_count) {
         const struct incident *incident = &tasks->incidents[(*at)++];

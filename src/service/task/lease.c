@@ -20,7 +20,7 @@ enum { ROW_BYTES_MAX = TASK_PAYLOAD_BYTES_MAX * 2 + 8192, ROW_KEPT_BYTES = 1024 
 
 struct run *run_create(struct tasks *tasks)
 {
-    if (!fence_map_make_room(&tasks->by_fence, tasks->run_count + 1))
+    if (!number_map_make_room(&tasks->by_fence, tasks->run_count + 1))
         return NULL;
     if (tasks->run_free_count == 0 && tasks->run_end == tasks->run_room) {
         uint32_t room = tasks->run_room == 0 ? 256 : tasks->run_room * 2;
@@ -75,7 +75,7 @@ void run_destroy(struct run *run)
     if (engine_attached(tasks->engine, run->ref) == run->index + 1)
         engine_attach(tasks->engine, run->ref, 0);
     if (run->fence != 0)
-        fence_map_drop(&tasks->by_fence, run->fence);
+        number_map_drop(&tasks->by_fence, run->fence);
     leave_queue(run);
     tasks->runs[run->index] = NULL;
     tasks->run_free[tasks->run_free_count++] = run->index;
@@ -98,7 +98,7 @@ void run_supersede(struct tasks *tasks, struct engine_ref ref)
 struct run *run_of_fence(struct tasks *tasks, uint64_t fence)
 {
     uint32_t index;
-    return fence_map_get(&tasks->by_fence, fence, &index) ? tasks->runs[index] : NULL;
+    return number_map_get(&tasks->by_fence, fence, &index) ? tasks->runs[index] : NULL;
 }
 
 struct run *run_of_record(const struct tasks *tasks, struct engine_ref ref)
@@ -143,7 +143,7 @@ void run_start_lease(struct run *run)
 {
     struct tasks *tasks = run->tasks;
     run->state = RUN_LEASED;
-    bool found = fence_map_put(&tasks->by_fence, run->fence, run->index);
+    bool found = number_map_put(&tasks->by_fence, run->fence, run->index);
     assert(found); /* there is room for every run */
     (void)found;
     (void)engine_timer_arm(tasks->engine, &run->timer, run->until_ms);

@@ -498,10 +498,10 @@ void tasks_destroy(struct tasks *tasks)
     free(tasks->runs);
     free(tasks->run_free);
     queues_release(tasks);
-    fence_map_release(&tasks->by_fence);
+    number_map_release(&tasks->by_fence);
     free(tasks->acked);
     free(tasks->incidents);
-    fence_map_release(&tasks->incident_schedules);
+    number_map_release(&tasks->incident_schedules);
     finished_release(&tasks->finished);
     zones_release(&tasks->zones);
     free(tasks->recoveries);

@@ -15,7 +15,7 @@
 #ifndef TOCSIN_SERVICE_TASK_TASKS_INSIDE_H
 #define TOCSIN_SERVICE_TASK_TASKS_INSIDE_H
 
-#include "service/task/fence_map.h"
+#include "base/number_map.h"
 #include "service/task/finished.h"
 #include "service/task/rhythm.h"
 #include "service/task/tasks.h"
@@ -132,12 +132,12 @@ struct tasks {
     uint32_t *run_free;
     uint32_t run_free_count;
     uint32_t run_count;
-    struct fence_map by_fence;
+    struct number_map by_fence;
     uint64_t *acked; /* fences that ended well, each at fence mod ACKED_MAX, for those who ask
                         twice */
 
     struct incident *incidents;          /* ascending revs; some may be gone, or not durable yet */
-    struct fence_map incident_schedules; /* how many of them a schedule has */
+    struct number_map incident_schedules; /* how many of them a schedule has */
     size_t incident_count;
     size_t incident_room;
 

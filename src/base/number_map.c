@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: MIT */
-#include "service/task/fence_map.h"
+#include "base/number_map.h"
 
 #include <assert.h>
 #include <stdlib.h>
 
 enum { SLOTS_MIN = 64 };
 
-void fence_map_release(struct fence_map *map)
+void number_map_release(struct number_map *map)
 {
     free(map->slots);
-    *map = (struct fence_map){0};
+    *map = (struct number_map){0};
 }
 
-static uint32_t home(const struct fence_map *map, uint64_t key)
+static uint32_t home(const struct number_map *map, uint64_t key)
 {
-    key *= UINT64_C(0x9e3779b97f4a7c15); /* fences side by side would be one long cluster */
+    key *= UINT64_C(0x9e3779b97f4a7c15); /* numbers side by side would be one long cluster */
     return (uint32_t)(key >> 32) & map->mask;
 }
 
 /* The slot of this key, or the empty one where it would be. */
-static struct fence_slot *slot(const struct fence_map *map, uint64_t key)
+static struct number_slot *slot(const struct number_map *map, uint64_t key)
 {
     uint32_t at = home(map, key);
     while (map->slots[at].key != 0 && map->slots[at].key != key)
@@ -27,10 +27,10 @@ static struct fence_slot *slot(const struct fence_map *map, uint64_t key)
     return &map->slots[at];
 }
 
-static bool grow(struct fence_map *map)
+static bool grow(struct number_map *map)
 {
     uint32_t size = map->slots == NULL ? SLOTS_MIN : (map->mask + 1) * 2;
-    struct fence_map bigger = {.slots = calloc(size, sizeof *bigger.slots), .mask = size - 1};
+    struct number_map bigger = {.slots = calloc(size, sizeof *bigger.slots), .mask = size - 1};
     if (bigger.slots == NULL)
         return false;
     for (uint32_t i = 0; map->slots != NULL && i <= map->mask; i++) {
@@ -43,7 +43,7 @@ static bool grow(struct fence_map *map)
     return true;
 }
 
-bool fence_map_make_room(struct fence_map *map, uint32_t count)
+bool number_map_make_room(struct number_map *map, uint32_t count)
 {
     while (map->slots == NULL || count > map->mask / 2 + 1) {
         if (!grow(map))
@@ -52,33 +52,33 @@ bool fence_map_make_room(struct fence_map *map, uint32_t count)
     return true;
 }
 
-bool fence_map_put(struct fence_map *map, uint64_t key, uint32_t value)
+bool number_map_put(struct number_map *map, uint64_t key, uint32_t value)
 {
     assert(key != 0);
-    if (!fence_map_make_room(map, map->count + 1))
+    if (!number_map_make_room(map, map->count + 1))
         return false;
-    struct fence_slot *at = slot(map, key);
+    struct number_slot *at = slot(map, key);
     map->count += at->key == 0;
-    *at = (struct fence_slot){key, value};
+    *at = (struct number_slot){key, value};
     return true;
 }
 
-bool fence_map_get(const struct fence_map *map, uint64_t key, uint32_t *ret_value)
+bool number_map_get(const struct number_map *map, uint64_t key, uint32_t *ret_value)
 {
     if (map->slots == NULL || key == 0)
         return false;
-    const struct fence_slot *at = slot(map, key);
+    const struct number_slot *at = slot(map, key);
     if (at->key == 0)
         return false;
     *ret_value = at->value;
     return true;
 }
 
-void fence_map_drop(struct fence_map *map, uint64_t key)
+void number_map_drop(struct number_map *map, uint64_t key)
 {
     if (map->slots == NULL || key == 0)
         return;
-    struct fence_slot *found = slot(map, key);
+    struct number_slot *found = slot(map, key);
     if (found->key == 0)
         return;
     uint32_t gap = (uint32_t)(found - map->slots);
@@ -89,6 +89,6 @@ void fence_map_drop(struct fence_map *map, uint64_t key)
             gap = at;
         }
     }
-    map->slots[gap] = (struct fence_slot){0};
+    map->slots[gap] = (struct number_slot){0};
     map->count--;
 }

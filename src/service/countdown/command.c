@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: MIT */
+/* What is asked from outside, as changes. Each verb may run several times (engine.h) and has no
+ * effect but what it stages and what it writes into its call. */
+
+#include <stdio.h>
+
+#include "service/countdown/countdowns_inside.h"
+
+static enum tocsin_status refuse(struct countdown_call *call, enum outcome outcome, const char *why)
+{
+    call->outcome = outcome;
+    (void)snprintf(call->why.text, sizeof call->why.text, "%s", why);
+    return TOCSIN_CONFLICT; /* nothing is written */
+}
+
+/* False: refused, by If-Match or If-None-Match. NULL: there is none. */
+static bool matches(struct countdown_call *call, const struct engine_record *record)
+{
+    if (call->if_none_match && record != NULL)
+        return refuse(call, OUTCOME_UNMATCHED, "If-None-Match: there is one already") == TOCSIN_OK;
+    if (call->if_match && record == NULL)
+        return refuse(call, OUTCOME_UNMATCHED, "If-Match: there is no such record") == TOCSIN_OK;
+    if (!call->if_match || record->rev == call->if_match_rev)
+        return true;
+    call->outcome = OUTCOME_UNMATCHED;
+    (void)snprintf(call->why.text, sizeof call->why.text,
+                   "If-Match: its rev is \"%llu\" now, not \"%llu\"",
+                   (unsigned long long)record->rev, (unsigned long long)call->if_match_rev);
+    return false;
+}
+
+static void answer(struct countdown_call *call, const struct countdown *countdown)
+{
+    struct json_writer writer;
+    json_writer_init(&writer, &call->answer);
+    countdown_write(&writer, call->countdowns->engine, countdown);
+    call->rev = countdown->rev;
+}
+
+/* Those of another service are its own business: its records must agree with them. */
+static bool is_ours(struct countdown_call *call, struct bytes key, struct bytes kind)
+{
+    const struct countdowns *all = call->countdowns;
+    for (size_t i = 0; i < all->kind_count; i++) {
+        struct bytes name = bytes_of(all->kinds[i]->name);
+        bool reserved = key.size > name.size && memcmp(key.at, name.at, name.size) == 0 &&
+                        key.at[name.size] == ':';
+        if (!reserved && !bytes_equal(kind, name))
+            continue;
+        (void)snprintf(call->why.text, sizeof call->why.text,
+                       "%s: such countdowns belong to %s, and change with it alone",
+                       reserved ? "key" : "kind", all->kinds[i]->name);
+        call->outcome = OUTCOME_CONFLICTING;
+        return false;
+    }
+    return true;
+}
+
+static enum tocsin_status start_new(struct countdown_call *call, struct change *change,
+                                    enum outcome outcome)
+{
+    struct countdowns *all = call->countdowns;
+    struct engine *engine = all->engine;
+    bool by_wall = call->for_ms < 0;
+    struct countdown it = {
+        .key = call->key,
+        .home = call->key,
+        .owner = call->owner,
+        .version = call->version,
+        .kind = call->kind,
+        .state = COUNTDOWN_RUNNING,
+        .deadline_ms = by_wall ? call->at_ms : engine_now_up_ms(engine) + call->for_ms,
+        .basis = by_wall ? STORE_WALL : STORE_ELAPSED,
+        .started_ms = engine_wall_ms(engine),
+    };
+    enum tocsin_status status = countdown_change(all, change, &it, "started");
+    if (status != TOCSIN_OK)
+        return status;
+    call->outcome = outcome;
+    answer(call, &it);
+    return TOCSIN_OK;
+}
+
+static bool full(const struct countdowns *all)
+{
+    uint64_t count = 0;
+    for (uint8_t state = COUNTDOWN_RUNNING; state <= COUNTDOWN_EXPIRED; state++)
+        count += engine_mark_count(all->engine, all->kind, state);
+    return count + all->live_staged >= all->limits.countdowns;
+}
+
+static enum tocsin_status start(struct countdown_call *call, struct change *change)
+{
+    struct countdowns *all = call->countdowns;
+    struct engine_record record;
+    struct countdown_words words;
+    struct countdown it;
+    if (!is_ours(call, call->key, call->kind))
+        return TOCSIN_CONFLICT;
+    enum tocsin_status status = change_get(change, all->kind, call->key, &record);
+    if (status == TOCSIN_NONE) {
+        if (!matches(call, NULL))
+            return TOCSIN_CONFLICT;
+        if (full(all))
+            return refuse(call, OUTCOME_TOO_MANY,
+                          "as many countdowns as may (limits.countdowns): try again later");
+        return start_new(call, change, OUTCOME_MADE);
+    }
+    if (status == TOCSIN_OK)
+        status = countdown_decode(&record, &words, &it);
+    if (status != TOCSIN_OK)
+        return status;
+    if (!matches(call, &record))
+        return TOCSIN_CONFLICT;
+    if (!bytes_equal(it.version, call->version))
+        return start_new(call, change, OUTCOME_OK);
+    answer(call, &it); /* the same turn keeps its deadline (C-18) */
+    return TOCSIN_OK;
+}
+
+static enum tocsin_status stop(struct countdown_call *call, struct change *change,
+                               struct countdown *it)
+{
+    enum tocsin_status status = countdown_end(call->countdowns, change, it);
+    if (status == TOCSIN_OK)
+        answer(call, it);
+    return status;
+}
+
+static enum tocsin_status pause(struct countdown_call *call, struct change *change,
+                                struct countdown *it)
+{
+    if (it->state == COUNTDOWN_PAUSED) {
+        answer(call, it);
+        return TOCSIN_OK;
+    }
+    it->left_ms = countdown_left_ms(call->countdowns->engine, it);
+    if (it->left_ms == 0)
+        return refuse(call, OUTCOME_CONFLICTING, "its time is over");
+    it->state = COUNTDOWN_PAUSED;
+    it->deadline_ms = STORE_NEVER;
+    enum tocsin_status status = countdown_change(call->countdowns, change, it, "paused");
+    if (status == TOCSIN_OK)
+        answer(call, it);
+    return status;
+}
+
+static enum tocsin_status resume(struct countdown_call *call, struct change *change,
+                                 struct countdown *it)
+{
+    if (it->state == COUNTDOWN_RUNNING) {
+        answer(call, it);
+        return TOCSIN_OK;
+    }
+    it->state = COUNTDOWN_RUNNING;
+    it->deadline_ms = engine_now_up_ms(call->countdowns->engine) + it->left_ms;
+    it->basis = STORE_ELAPSED;
+    enum tocsin_status status = countdown_change(call->countdowns, change, it, "resumed");
+    if (status == TOCSIN_OK)
+        answer(call, it);
+    return status;
+}
+
+static enum tocsin_status give(struct countdown_call *call, struct change *change,
+                               struct countdown *it)
+{
+    struct engine *engine = call->countdowns->engine;
+    int64_t left = countdown_left_ms(engine, it);
+    if (left == 0)
+        return refuse(call, OUTCOME_CONFLICTING, "its time is over");
+    if (left > COUNTDOWN_MS_MAX - call->give_ms)
+        return refuse(call, OUTCOME_INVALID, "ms: with this it would have more than 100 years");
+    if (it->state == COUNTDOWN_PAUSED)
+        it->left_ms += call->give_ms;
+    else
+        it->deadline_ms += call->give_ms;
+    enum tocsin_status status = countdown_change(call->countdowns, change, it, "given");
+    if (status == TOCSIN_OK)
+        answer(call, it);
+    return status;
+}
+
+/* Those that need one. */
+static enum tocsin_status change_one(struct countdown_call *call, struct change *change)
+{
+    static enum tocsin_status (*const verbs[])(struct countdown_call *, struct change *,
+                                               struct countdown *) = {
+        [COUNTDOWN_STOP] = stop,
+        [COUNTDOWN_PAUSE] = pause,
+        [COUNTDOWN_RESUME] = resume,
+        [COUNTDOWN_GIVE] = give,
+    };
+    struct engine_record record;
+    struct countdown_words words;
+    struct countdown it;
+    enum tocsin_status status = change_get(change, call->countdowns->kind, call->key, &record);
+    if (status == TOCSIN_NONE) {
+        if (matches(call, NULL))
+            (void)refuse(call, OUTCOME_MISSING, "there is no such countdown");
+        return TOCSIN_CONFLICT;
+    }
+    if (status == TOCSIN_OK)
+        status = countdown_decode(&record, &words, &it);
+    if (status != TOCSIN_OK)
+        return status;
+    if (!matches(call, &record) || !is_ours(call, it.key, it.kind))
+        return TOCSIN_CONFLICT;
+    if (it.state == COUNTDOWN_EXPIRED && call->verb != COUNTDOWN_STOP)
+        return refuse(call, OUTCOME_CONFLICTING, "its time is over");
+    return verbs[call->verb](call, change, &it);
+}
+
+static enum tocsin_status run(void *arg, struct change *change)
+{
+    struct countdown_call *call = arg;
+    buffer_clear(&call->answer);
+    call->outcome = OUTCOME_OK;
+    call->rev = 0;
+    call->why.text[0] = '\0';
+    enum tocsin_status status =
+        call->verb == COUNTDOWN_START ? start(call, change) : change_one(call, change);
+    return status == TOCSIN_OK ? buffer_status(&call->answer) : status;
+}
+
+static void settled(void *arg, enum tocsin_status status)
+{
+    struct countdown_call *call = arg;
+    if (status != TOCSIN_OK && status != TOCSIN_CONFLICT) {
+        call->outcome = outcome_of_status(status);
+        (void)snprintf(call->why.text, sizeof call->why.text, "%s", tocsin_status_text(status));
+    }
+    call->done(call);
+}
+
+void countdowns_ask(struct countdowns *countdowns, struct countdown_call *call)
+{
+    call->countdowns = countdowns;
+    engine_change(countdowns->engine, call->verb == COUNTDOWN_STOP, run, settled, call);
+}

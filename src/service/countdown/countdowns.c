@@ -1,0 +1,310 @@
+/* SPDX-License-Identifier: MIT */
+/* The countdown service: its kind on the engine, what happens at a deadline, what a restart
+ * takes up, and the calls of other services. */
+
+#include "service/countdown/countdowns_inside.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+enum { DOC_BYTES_MAX = 8192, RECOVERING_AT_ONCE = 256 };
+
+const struct countdowns_limits countdowns_limits_default = {
+    .countdowns = 1000000,
+    .grace_ms = INT64_C(3600) * 1000,
+    .list_scan = 10000,
+};
+
+static const struct countdown_kind nobody = {.name = NULL};
+
+const struct countdown_kind *countdown_kind_of(const struct countdowns *all, struct bytes name)
+{
+    for (size_t i = 0; i < all->kind_count; i++) {
+        if (bytes_are(name, all->kinds[i]->name))
+            return all->kinds[i];
+    }
+    return all->default_kind;
+}
+
+void countdowns_add_kind(struct countdowns *all, const struct countdown_kind *kind)
+{
+    if (kind->name == NULL) {
+        all->default_kind = kind;
+        return;
+    }
+    assert(all->kind_count < COUNTDOWN_KINDS_MAX);
+    all->kinds[all->kind_count++] = kind;
+}
+
+void countdown_event(struct countdowns *all, struct change *change,
+                     const struct countdown *countdown, const char *what)
+{
+    struct json_writer writer;
+    buffer_clear(&all->doc);
+    json_writer_init(&writer, &all->doc);
+    countdown_write(&writer, all->engine, countdown);
+    if (buffer_status(&all->doc) == TOCSIN_OK)
+        change_event(change, all->kind, countdown->key, what,
+                     (struct bytes){all->doc.data, all->doc.size});
+    else
+        change_event_lost(change, buffer_status(&all->doc));
+}
+
+/* ---- the deadline */
+
+static void count_timeout(void *arg, enum tocsin_status status)
+{
+    ((struct countdowns *)arg)->timeouts += status == TOCSIN_OK;
+}
+
+/* Whether it is still this turn: its kind may have stopped it, or begun the next. */
+static enum tocsin_status still_this(struct countdowns *all, struct change *change,
+                                     const struct countdown *countdown, bool *ret_still)
+{
+    struct engine_record record;
+    struct countdown_words words;
+    struct countdown now;
+    enum tocsin_status status = change_get(change, all->kind, countdown->key, &record);
+    *ret_still = false;
+    if (status == TOCSIN_NONE)
+        return TOCSIN_OK;
+    if (status == TOCSIN_OK)
+        status = countdown_decode(&record, &words, &now);
+    if (status == TOCSIN_OK)
+        *ret_still = bytes_equal(now.version, countdown->version);
+    return status;
+}
+
+static enum tocsin_status time_out(struct countdowns *all, struct change *change,
+                                   const struct engine_record *record)
+{
+    struct countdown_words words;
+    struct countdown it;
+    bool still = true;
+    enum tocsin_status status = countdown_decode(record, &words, &it);
+    if (status != TOCSIN_OK)
+        return status;
+    const struct countdown_kind *kind = countdown_kind_of(all, it.kind);
+    it.deadline_ms = engine_wall_of(all->engine, it.deadline_ms, it.basis);
+    it.basis = STORE_WALL;
+    it.state = COUNTDOWN_EXPIRED;
+    it.expired_ms = engine_wall_ms(all->engine);
+    it.fence = engine_next_fence(all->engine);
+    if (kind->on_timeout != NULL) {
+        status = kind->on_timeout(kind->service, change, &it);
+        if (status == TOCSIN_OK)
+            status = still_this(all, change, &it, &still);
+    }
+    if (status == TOCSIN_OK && still)
+        status = countdown_put(all, change, &it);
+    if (status != TOCSIN_OK)
+        return status;
+    countdown_event(all, change, &it, "timeout");
+    status = live_after(all, change, &it, still ? LIVE_AS_IT_IS : LIVE_SAME, "timeout");
+    return status == TOCSIN_OK ? change_then(change, count_timeout, all) : status;
+}
+
+static enum tocsin_status on_due(void *service, struct change *change,
+                                 const struct engine_record *record)
+{
+    struct countdowns *all = service;
+    if (record->mark == COUNTDOWN_EXPIRED)
+        return change_drop(change, all->kind, record->key);
+    return time_out(all, change, record);
+}
+
+/* ---- for other services */
+
+enum tocsin_status countdown_start(struct countdowns *all, struct change *change,
+                                   const struct countdown_wish *wish)
+{
+    struct engine_record record;
+    struct countdown_words words;
+    struct countdown it;
+    if (wish->owner.size == 0)
+        return TOCSIN_INVALID;
+    enum tocsin_status status = change_get(change, all->kind, wish->key, &record);
+    if (status == TOCSIN_OK) {
+        status = countdown_decode(&record, &words, &it);
+        if (status == TOCSIN_OK && bytes_equal(it.version, wish->version))
+            return TOCSIN_OK;
+    }
+    if (status != TOCSIN_OK && status != TOCSIN_NONE)
+        return status;
+    it = (struct countdown){
+        .key = wish->key,
+        .home = wish->home,
+        .owner = wish->owner,
+        .version = wish->version,
+        .kind = wish->kind,
+        .state = COUNTDOWN_RUNNING,
+        .deadline_ms = wish->deadline_ms,
+        .basis = wish->basis,
+        .started_ms = engine_wall_ms(all->engine),
+    };
+    return countdown_change(all, change, &it, "started");
+}
+
+enum tocsin_status countdown_stop(struct countdowns *all, struct change *change, struct bytes key)
+{
+    struct engine_record record;
+    struct countdown_words words;
+    struct countdown it;
+    enum tocsin_status status = change_get(change, all->kind, key, &record);
+    if (status == TOCSIN_NONE)
+        return TOCSIN_OK;
+    if (status == TOCSIN_OK)
+        status = countdown_decode(&record, &words, &it);
+    return status == TOCSIN_OK ? countdown_end(all, change, &it) : status;
+}
+
+enum tocsin_status countdown_change(struct countdowns *all, struct change *change,
+                                    struct countdown *countdown, const char *what)
+{
+    enum tocsin_status status = countdown_put(all, change, countdown);
+    if (status != TOCSIN_OK)
+        return status;
+    countdown_event(all, change, countdown, what);
+    return live_after(all, change, countdown, LIVE_AS_IT_IS, what);
+}
+
+enum tocsin_status countdown_end(struct countdowns *all, struct change *change,
+                                 const struct countdown *countdown)
+{
+    enum tocsin_status status = change_drop(change, all->kind, countdown->key);
+    if (status != TOCSIN_OK)
+        return status;
+    if (countdown->state != COUNTDOWN_EXPIRED)
+        countdown_event(all, change, countdown, "stopped");
+    return live_after(all, change, countdown, LIVE_GONE, "stopped");
+}
+
+/* ---- a restart */
+
+static void on_load(void *service, const struct engine_head *head)
+{
+    struct countdowns *all = service;
+    if (head->mark == COUNTDOWN_PAUSED) {
+        all->restored.paused++;
+        return;
+    }
+    if (all->recovery_count == all->recovery_room) {
+        size_t room = all->recovery_room == 0 ? 64 : all->recovery_room * 2;
+        struct engine_ref *list = realloc(all->recoveries, room * sizeof *list);
+        all->load_failed = all->load_failed || list == NULL;
+        if (list == NULL)
+            return;
+        all->recoveries = list;
+        all->recovery_room = room;
+    }
+    all->recoveries[all->recovery_count++] = head->ref;
+}
+
+static void read_more(struct countdowns *all);
+
+static void read_one(void *arg, enum tocsin_status status, const struct engine_record *record)
+{
+    struct countdowns *all = arg;
+    struct countdown_words words;
+    struct countdown it;
+    all->recovery_open--;
+    if (status == TOCSIN_OK && record->mark == COUNTDOWN_RUNNING)
+        status = countdown_decode(record, &words, &it);
+    else
+        status = TOCSIN_NONE; /* it has timed out meanwhile, or cannot be read: then no ticks */
+    if (status == TOCSIN_OK && live_take_up(all, &it) != TOCSIN_OK)
+        all->unarmed++;
+    if (!all->in_read_more)
+        read_more(all);
+}
+
+static void read_more(struct countdowns *all)
+{
+    all->in_read_more = true; /* what is in memory is read at once */
+    while (all->recovery_next < all->recovery_count && all->recovery_open < RECOVERING_AT_ONCE) {
+        all->recovery_open++;
+        engine_get_ref(all->engine, all->recoveries[all->recovery_next++], read_one, all);
+    }
+    all->in_read_more = false;
+    if (all->recovery_open > 0)
+        return;
+    free(all->recoveries);
+    all->recoveries = NULL;
+    all->recovery_count = all->recovery_room = all->recovery_next = 0;
+}
+
+enum tocsin_status countdowns_recover(struct countdowns *all)
+{
+    if (all->load_failed)
+        return TOCSIN_NO_MEMORY;
+    size_t running = 0;
+    for (size_t i = 0; i < all->recovery_count; i++) {
+        struct engine_head head;
+        if (!engine_head(all->engine, all->recoveries[i], &head))
+            continue;
+        int64_t now =
+            head.basis == STORE_WALL ? engine_wall_ms(all->engine) : engine_now_ms(all->engine);
+        bool passed = head.due_ms <= now;
+        all->restored.expired_cleaned += passed && head.mark == COUNTDOWN_EXPIRED;
+        all->restored.expired_handled += passed && head.mark == COUNTDOWN_RUNNING;
+        all->restored.restored += !passed && head.mark == COUNTDOWN_RUNNING;
+        if (!passed && head.mark == COUNTDOWN_RUNNING)
+            all->recoveries[running++] = head.ref;
+    }
+    all->recovery_count = running;
+    read_more(all);
+    return TOCSIN_OK;
+}
+
+bool countdowns_recovering(const struct countdowns *all)
+{
+    return all->recovery_count > 0;
+}
+
+struct countdowns_restored countdowns_restored(const struct countdowns *all)
+{
+    return all->restored;
+}
+
+/* ---- life */
+
+enum tocsin_status countdowns_create(struct engine *engine, const struct countdowns_limits *limits,
+                                     struct siphash_key hash_key,
+                                     struct countdowns **ret_countdowns)
+{
+    struct countdowns *all = calloc(1, sizeof *all);
+    if (all == NULL)
+        return TOCSIN_NO_MEMORY;
+    all->engine = engine;
+    all->limits = *limits;
+    all->hash_key = hash_key;
+    all->default_kind = &nobody;
+    buffer_init(&all->doc, DOC_BYTES_MAX);
+    all->kind_info = (struct engine_kind){
+        .name = "countdown", .on_due = on_due, .on_load = on_load, .service = all};
+    all->kind = engine_add_kind(engine, &all->kind_info);
+    *ret_countdowns = all;
+    return TOCSIN_OK;
+}
+
+void countdowns_destroy(struct countdowns *all)
+{
+    if (all == NULL)
+        return;
+    lives_release(all);
+    free(all->recoveries);
+    buffer_release(&all->doc);
+    free(all);
+}
+
+void countdowns_describe(const struct countdowns *all, struct countdowns_stats *ret_stats)
+{
+    *ret_stats = (struct countdowns_stats){
+        .running = engine_mark_count(all->engine, all->kind, COUNTDOWN_RUNNING),
+        .paused = engine_mark_count(all->engine, all->kind, COUNTDOWN_PAUSED),
+        .expired = engine_mark_count(all->engine, all->kind, COUNTDOWN_EXPIRED),
+        .ticks = all->ticks,
+        .timeouts = all->timeouts,
+        .unarmed = all->unarmed,
+    };
+}
