@@ -94,6 +94,7 @@ struct countdowns_restored {
 enum tocsin_status countdowns_create(struct engine *engine, const struct countdowns_limits *limits,
                                      struct siphash_key hash_key, /* chance */
                                      struct countdowns **ret_countdowns);
+/* After the engine, whose last changes still end here. */
 void countdowns_destroy(struct countdowns *countdowns);
 /* Before engine_load; not copied. */
 void countdowns_add_kind(struct countdowns *countdowns, const struct countdown_kind *kind);
