@@ -173,6 +173,8 @@ def a_batch_is_answered_line_by_line_in_order(server):
          ["pending", "CONFLICT", "BAD_REQUEST", "BAD_REQUEST", "VALIDATE_FAILED", "CONFLICT", "pending",
           "VALIDATE_FAILED", "pending"])
     holds(seen[4]["detail"], "dlay")
+    same([line.get("id") for line in seen if "code" in line], ["there", None, None, None, "a", None],
+         "whose problem it is")
     holds(answer.body, b'"payload":{"x":\t1}')
     same(server.post("/v1/tasks/batch", b"", 200, NDJSON).body, b"")
     before = server.metric("tocsin_store_commits_total")
