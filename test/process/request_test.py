@@ -300,6 +300,23 @@ def a_foreign_host_or_origin_is_forbidden(server):
 
 
 @test()
+def http_1_0_may_come_without_a_host(server):
+    holds(server.raw(b"GET /healthz HTTP/1.0\r\n\r\n"), b"HTTP/1.1 200 ", b'"UP"')
+    holds(server.raw(b"GET /healthz HTTP/1.0\r\nHost: evil.example\r\n\r\n"), b"HTTP/1.1 403 ")
+    holds(server.raw(b"GET /healthz HTTP/1.0\r\nOrigin: http://evil.example\r\n\r\n"), b"HTTP/1.1 403 ")
+    holds(server.raw(b"GET /healthz HTTP/1.1\r\n\r\n"), b"HTTP/1.1 400 ")
+    holds(server.raw(b"\r\nGET /healthz HTTP/1.0\r\n\r\n"), b"HTTP/1.1 200 ")
+
+
+@test()
+def a_method_that_is_not_there_is_answered_with_those_that_are(server):
+    for path, allow in (("/v1/tasks/a", "PUT, GET, HEAD, DELETE"), ("/v1/tasks", "POST, GET, HEAD"),
+                        ("/healthz", "GET, HEAD"), ("/v1/runs/ack", "POST")):
+        same(server.call("PATCH", path).headers["allow"], allow, path)
+    same(server.call("HEAD", "/healthz").status, 200)
+
+
+@test()
 def other_content_types_are_refused(server):
     for kind in ("text/plain", "application/x-www-form-urlencoded", "multipart/form-data", "application/x-ndjson",
                  "application/jsonx", ""):
