@@ -278,7 +278,7 @@ static enum tocsin_status cancel(struct tasks_call *call, struct change *change)
     if (status != TOCSIN_OK)
         return status;
     tasks_event(tasks, change, call->id, "cancelled", &task, false);
-    tasks_ended_after(tasks, change, &record, &task, false);
+    tasks_ended_after(tasks, change, &record, &task, FINISHED_CANCELLED);
     tasks_count_after(tasks, change, TASKS_CANCELLED, 1);
     struct task_view view = tasks_view(tasks, &record, &task);
     view.status = "cancelled";
@@ -354,7 +354,7 @@ static enum tocsin_status resume(struct tasks_call *call, struct change *change)
     status = answer_as_staged(call, change);
     if (status == TOCSIN_NONE) { /* a cron that never comes again: it has ended */
         struct task_view view = tasks_view(tasks, &record, &task);
-        view.status = "completed";
+        view.status = task.last_error.size > 0 ? "failed" : "completed";
         write_answer(call, &task, &view);
         status = TOCSIN_OK;
     }
@@ -412,7 +412,7 @@ static enum tocsin_status settle_incident(struct tasks_call *call, struct change
     enum tocsin_status status = tasks_put_doc(tasks, change, kind, record->key, task, TASK_WAITING,
                                               engine_now_up_ms(tasks->engine), STORE_ELAPSED, NULL);
     if (status == TOCSIN_OK && kind == tasks->run_kind)
-        status = schedule_run_reopened(tasks, change, task->id, task->occurrence, !task->by_hand);
+        status = schedule_run_reopened(tasks, change, task);
     return status;
 }
 
