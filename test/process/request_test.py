@@ -309,14 +309,6 @@ def http_1_0_may_come_without_a_host(server):
 
 
 @test()
-def a_method_that_is_not_there_is_answered_with_those_that_are(server):
-    for path, allow in (("/v1/tasks/a", "PUT, GET, HEAD, DELETE"), ("/v1/tasks", "POST, GET, HEAD"),
-                        ("/healthz", "GET, HEAD"), ("/v1/runs/ack", "POST")):
-        same(server.call("PATCH", path).headers["allow"], allow, path)
-    same(server.call("HEAD", "/healthz").status, 200)
-
-
-@test()
 def other_content_types_are_refused(server):
     for kind in ("text/plain", "application/x-www-form-urlencoded", "multipart/form-data", "application/x-ndjson",
                  "application/jsonx", ""):
