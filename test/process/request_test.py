@@ -32,10 +32,17 @@ def if_match_holds_or_nothing_changes(server):
         path = "/v1/tasks/b" if call == server.put else "/v1/tasks"
         expect(call(path, {}, None, {"If-Match": '"1"'}), 412, "CONFLICT")
     expect(server.delete("/v1/tasks/b", None, {"If-Match": '"1"'}), 412)
+    for call in (lambda: server.put("/v1/tasks/b", {}, None, {"If-Match": "*"}),
+                 lambda: server.delete("/v1/tasks/b", None, {"If-Match": "*"}),
+                 lambda: server.post("/v1/tasks/b/pause", None, None, {"If-Match": "*"})):
+        expect(call(), 412, "CONFLICT", "there is no such")
+    expect(server.post("/v1/tasks/b/pause", None, None), 404, "NOT_FOUND")
     server.put("/v1/tasks/b", {"delay": "1h"}, 201, {"If-None-Match": "*"})
+    server.put("/v1/tasks/b", {"delay": "2h"}, 200, {"If-Match": "*"})
+    server.post("/v1/tasks/b/pause", None, 200, {"If-Match": "*"})
     expect(server.put("/v1/tasks/b", {}, None, {"If-None-Match": "*"}), 412, "CONFLICT")
     expect(server.post("/v1/tasks", {"id": "b"}, None, {"If-None-Match": "*"}), 412, "CONFLICT")
-    for name, value in (("If-Match", "1"), ("If-Match", '"x"'), ("If-Match", "*"), ("If-None-Match", '"1"'),
+    for name, value in (("If-Match", "1"), ("If-Match", '"x"'), ("If-Match", "**"), ("If-None-Match", '"1"'),
                         ("If-Match", '"99999999999999999999999"')):
         expect(server.put("/v1/tasks/b", {}, None, {name: value}), 400, "VALIDATE_FAILED", name)
 

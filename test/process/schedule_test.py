@@ -453,6 +453,8 @@ def preview_says_when(server):
     answer = server.get("/v1/schedules/preview?cron=30+2+*+*+*&tz=Europe/Berlin&n=2&after=2026-03-28T12:00:00Z")
     same(answer["times"], ["2026-03-29T03:00:00+02:00", "2026-03-30T02:30:00+02:00"])
     same(answer["times_ms"], [1774746000000, 1774830600000])
+    same(server.get("/v1/schedules/preview?cron=30+2+*+*+*&tz=Europe/Berlin&n=2&after=1774699200000").json,
+         answer.json)
     same(len(server.get("/v1/schedules/preview?cron=@hourly")["times"]), 5)
     same(len(server.get("/v1/schedules/preview?cron=*%20*%20*%20*%20*%20*&n=1000")["times"]), 1000)
     same(server.get("/v1/schedules/preview?cron=0+0+30+2+*")["times"], [])
