@@ -132,7 +132,7 @@ static int preview_run(int argc, char **argv)
     struct words words = {argc, argv};
     struct cron cron;
     struct zone *zone;
-    struct tocsin_why why;
+    struct tocsin_why why = {""};
     int64_t after_ms = now_ms();
     int code;
     if (!command_begin(&preview_command, &words, &preview, &code))

@@ -313,8 +313,9 @@ TEST(what_is_nested_too_deep_is_told_with_its_field)
     static const char *const opens[] = {"[", "{\"a\":"};
     for (size_t i = 0; i < sizeof opens / sizeof opens[0]; i++) {
         char body[600] = "{\"payload\":";
+        size_t at = strlen(body);
         for (int depth = 0; depth < JSON_DEPTH_MAX; depth++)
-            strcat(body, opens[i]);
+            at += (size_t)snprintf(body + at, sizeof body - at, "%s", opens[i]);
         struct task task;
         struct tocsin_why why = {""};
         bool malformed = true;

@@ -129,7 +129,7 @@ enum tasks_verb {
     TASKS_EXTEND,
 };
 
-#define TASKS_ANY_REV UINT64_MAX
+#define TASKS_ANY_REV UINT64_MAX /* if_match_rev of who asks that there is one, whichever */
 
 /* One change asked for from outside. The caller fills the upper part and keeps all of it,
  * and every byte it points to, until done. */
@@ -148,7 +148,7 @@ struct tasks_call {
     struct bytes error;      /* NACK */
     int64_t delay_ms;        /* NACK */
     int64_t ttl_ms;          /* EXTEND */
-    uint64_t if_match_rev; /* TASKS_ANY_REV: there is one, whichever */
+    uint64_t if_match_rev;
     struct bytes idem_key; /* with whoever asks and the route in it; size 0: none */
     uint64_t idem_body;    /* hash of the body */
     void (*done)(struct tasks_call *call);
