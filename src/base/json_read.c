@@ -109,7 +109,8 @@ static enum json_token open_container(struct json_reader *reader, bool object)
         char complaint[64];
         (void)snprintf(complaint, sizeof complaint, "nested too deep, at most %u levels",
                        reader->max_depth);
-        (void)json_malformed(reader, reader->at, complaint);
+        reader->token_at = reader->at;
+        (void)json_unwanted(reader, complaint);
         return JSON_READ_BAD;
     }
     uint64_t bit = UINT64_C(1) << reader->depth;

@@ -132,8 +132,8 @@ bool json_read_field(struct json_reader *reader, struct json_keys *keys, size_t 
 /* OK when all went well and nothing is left; else INVALID and why. ret_why may be NULL. */
 enum tocsin_status json_read_finish(struct json_reader *reader, struct tocsin_why *ret_why);
 
-/* After a failure: true when the text is not JSON (or nested too deep), false when it is,
- * as far as it was read, but not what was asked for. */
+/* After a failure: true when the text is not JSON, false when it is, as far as it was read, but
+ * nested too deep or not what was asked for. */
 static inline bool json_read_malformed(const struct json_reader *reader)
 {
     return reader->malformed;

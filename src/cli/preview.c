@@ -55,7 +55,7 @@ static const struct option_row rows[] = {
     {"--tz", "ZONE", "time zone (UTC)", "a time zone such as Europe/Berlin", read_zone},
     {"-n", "N", "how many times (5)", "a whole number from 1 to 1000", read_count},
     {"--after", "TIME", "start after this instant (now)",
-     "a time such as 2026-11-15T13:00:00+08:00", read_after},
+     "a time such as 2026-11-15T13:00:00+08:00, or epoch ms", read_after},
     {"--json", NULL, "one JSON object: {\"times\":[...],\"times_ms\":[...]}", "", read_json},
 };
 
@@ -132,7 +132,7 @@ static int preview_run(int argc, char **argv)
     struct words words = {argc, argv};
     struct cron cron;
     struct zone *zone;
-    struct tocsin_why why;
+    struct tocsin_why why = {""};
     int64_t after_ms = now_ms();
     int code;
     if (!command_begin(&preview_command, &words, &preview, &code))
@@ -141,7 +141,7 @@ static int preview_run(int argc, char **argv)
     if (cron_parse(text, strlen(text), &cron, &why) != TOCSIN_OK)
         return command_usage(&preview_command, "%s", why.text);
     if (preview.after != NULL &&
-        instant_parse(preview.after, strlen(preview.after), &after_ms, &why) != TOCSIN_OK)
+        instant_parse_either(preview.after, strlen(preview.after), &after_ms, &why) != TOCSIN_OK)
         return command_usage(&preview_command, "%s", why.text);
     if (zone_create(NULL, preview.zone, strlen(preview.zone), &zone, &why) != TOCSIN_OK)
         return command_usage(&preview_command, "%s", why.text);

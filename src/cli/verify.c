@@ -17,6 +17,7 @@ enum { DAMAGES_SAID = 100, LINE_BYTES_MAX = 8 * 1024 * 1024 };
 
 struct inspect {
     const struct command *command;
+    const char *done; /* about what is readable of a damaged folder */
     bool json;
     bool events;
     struct progress progress;
@@ -76,13 +77,27 @@ static int judge(struct inspect *inspect, const char *dir, enum tocsin_status st
         if (inspect->damages == 0)
             (void)command_fail(inspect->command, "damaged: %s", why->text);
         return command_fail(inspect->command,
-                            "%.300s is damaged: keep a copy of it, get what is readable with "
-                            "tocsin dump, and go back to the last good backup",
-                            dir);
+                            "%.300s is damaged: keep a copy of it, %s, and go back to the last "
+                            "good backup",
+                            dir, inspect->done);
     default:
         return command_fail(inspect->command, "%s",
                             why->text[0] != '\0' ? why->text : tocsin_status_text(status));
     }
+}
+
+/* Through all of it, telling what is damaged. */
+static enum tocsin_status look(struct inspect *inspect, const char *dir,
+                               struct store_inspection how, struct store_report *ret_report,
+                               int *ret_code)
+{
+    struct tocsin_why why = {""};
+    how.damage = on_damage;
+    how.progress = on_progress;
+    how.arg = inspect;
+    enum tocsin_status status = store_sqlite_inspect(dir, &how, ret_report, &why);
+    *ret_code = judge(inspect, dir, status, &why);
+    return status;
 }
 
 /* ---- verify */
@@ -125,20 +140,16 @@ static void print_report(const struct inspect *inspect, const struct store_repor
 
 static int verify_run(int argc, char **argv)
 {
-    struct inspect inspect = {.command = &verify_command};
+    struct inspect inspect = {.command = &verify_command,
+                              .done = "get what is readable with tocsin dump"};
     struct words words = {argc, argv};
     struct store_report report = {0};
-    struct tocsin_why why = {""};
     int code;
     if (!command_begin(&verify_command, &words, &inspect, &code))
         return code;
     progress_init(&inspect.progress, "verifying");
-    enum tocsin_status status = store_sqlite_inspect(
-        words.at[0],
-        &(struct store_inspection){
-            .damage = on_damage, .progress = on_progress, .arg = &inspect, .pages_too = true},
-        &report, &why);
-    code = judge(&inspect, words.at[0], status, &why);
+    enum tocsin_status status =
+        look(&inspect, words.at[0], (struct store_inspection){.pages_too = true}, &report, &code);
     if (status == TOCSIN_DAMAGED && report.damages == 0)
         report.damages = 1; /* it cannot even be opened */
     if (status == TOCSIN_OK || status == TOCSIN_DAMAGED)
@@ -290,24 +301,16 @@ static bool on_event(void *arg, const struct store_event *event)
 
 static int dump_run(int argc, char **argv)
 {
-    struct inspect inspect = {.command = &dump_command};
+    struct inspect inspect = {.command = &dump_command, .done = "use what was readable"};
     struct words words = {argc, argv};
     struct store_report report = {0};
-    struct tocsin_why why = {""};
     int code;
     if (!command_begin(&dump_command, &words, &inspect, &code))
         return code;
     buffer_init(&inspect.line, LINE_BYTES_MAX);
     progress_init(&inspect.progress, "dumping");
-    enum tocsin_status status =
-        store_sqlite_inspect(words.at[0],
-                             &(struct store_inspection){.record = on_record,
-                                                        .event = inspect.events ? on_event : NULL,
-                                                        .damage = on_damage,
-                                                        .progress = on_progress,
-                                                        .arg = &inspect},
-                             &report, &why);
-    code = judge(&inspect, words.at[0], status, &why);
+    struct store_inspection how = {.record = on_record, .event = inspect.events ? on_event : NULL};
+    (void)look(&inspect, words.at[0], how, &report, &code);
     buffer_release(&inspect.line);
     if (code == EXIT_DONE && inspect.unwritten)
         code = EXIT_REFUSED; /* main says why */
@@ -320,7 +323,8 @@ const struct command dump_command = {
     .usage = "DIR [OPTION...]",
     .about = "Prints every living record in the folder of a server that is not running, one JSON\n"
              "object a line: kind, key, rev, due_ms, and doc (doc_hex when it is not known how to\n"
-             "read it). What is damaged is said on stderr and left out.\n",
+             "read it). What is damaged is said on stderr and left out: a record, or the rows of\n"
+             "a page that cannot be read.\n",
     .after = "example: tocsin dump /var/lib/tocsin --events > everything.ndjson\n"
              "exit codes: 0 all of it, 1 damaged or not readable, 2 usage\n",
     .rows = dump_rows,

@@ -81,7 +81,7 @@ static const struct option_row rows[] = {
     {"--wait", "TIME", "how long one call waits for work (30s)", "a duration from 1s to 1h",
      read_wait},
     {"--once", NULL, "leave when the queue is empty, after --wait if that is given", "", read_once},
-    {"--result", NULL, "what the command prints, when it is JSON, becomes the result", "",
+    {"--result", NULL, "what the command prints, JSON of 16 KiB at most, becomes the result", "",
      read_result},
 };
 

@@ -34,7 +34,7 @@ struct slot {
     uint32_t failures; /* of settling */
     bool lost;         /* somebody newer has it: there is nothing to settle */
     bool cancelled;
-    bool without_result; /* the server did not want it */
+    bool without_result; /* it is none, or the server did not want it */
 };
 
 struct work {

@@ -175,14 +175,27 @@ static bool is_json(struct bytes text)
            json_read_finish(&reader, NULL) == TOCSIN_OK;
 }
 
+/* The work is done, whatever becomes of what it printed; but nothing is dropped in silence. */
+static void judge_result(struct slot *slot)
+{
+    struct bytes result = {slot->job.result.data, slot->job.result.size};
+    const char *why = NULL;
+    if (slot->job.result_cut)
+        why = "more than 16384 bytes were printed";
+    else if (result.size > 0 && !is_json(result))
+        why = "what was printed is not JSON";
+    slot->without_result = why != NULL;
+    if (why != NULL)
+        work_say("%s: done, but without a result: %s", slot->task_id, why);
+}
+
 static void write_ack(const struct slot *slot, struct buffer *out)
 {
     struct json_writer writer;
     struct bytes result = {slot->job.result.data, slot->job.result.size};
     json_writer_init(&writer, out);
     json_write_object(&writer);
-    if (slot->work->wants_result && !slot->without_result && !slot->job.result_cut &&
-        is_json(result)) {
+    if (result.size > 0 && !slot->without_result) {
         json_write_key(&writer, "result");
         json_write_raw(&writer, result.at, result.size);
     }
@@ -216,7 +229,9 @@ static void settled(void *arg, struct call *call, enum call_end end)
         return;
     }
     if (status == 400 && !slot->without_result && job_succeeded(&slot->job)) {
-        slot->without_result = true; /* the work is done, whatever becomes of its result */
+        client_problem(call, problem, sizeof problem);
+        work_say("%s: once more without the result: %s", slot->task_id, problem);
+        slot->without_result = true;
         slot->settle_us = 0;
         return;
     }
@@ -258,6 +273,8 @@ static void ended(struct slot *slot)
     calls_cancel(work->calls, slot->extend);
     work->done++;
     work->failed_runs += !job_succeeded(&slot->job);
+    if (!slot->lost && job_succeeded(&slot->job))
+        judge_result(slot);
     if (slot->lost)
         slot_free(slot);
     else

@@ -144,6 +144,25 @@ enum tocsin_status instant_parse(const char *text, size_t length, int64_t *ret_m
     return TOCSIN_OK;
 }
 
+enum tocsin_status instant_parse_either(const char *text, size_t length, int64_t *ret_ms,
+                                        struct tocsin_why *ret_why)
+{
+    enum { DIGITS_MAX = 15 }; /* so nothing wraps */
+    size_t sign = length > 0 && text[0] == '-' ? 1 : 0;
+    int64_t ms = 0;
+    size_t at = sign;
+    for (; at < length && at < sign + DIGITS_MAX && text[at] >= '0' && text[at] <= '9'; at++)
+        ms = ms * 10 + (text[at] - '0');
+    if (at == sign || at < length)
+        return instant_parse(text, length, ret_ms, ret_why);
+    ms = sign > 0 ? -ms : ms;
+    if (ms < INSTANT_FIRST_MS || ms > INSTANT_LAST_MS)
+        return reason_refuse(ret_why, "time '%.*s': it is outside of the years 0001 to 9999",
+                             reason_quoted(length), text);
+    *ret_ms = ms;
+    return TOCSIN_OK;
+}
+
 /* By hand: answers have many of these, and printf takes longer than all the rest. */
 static char *put_digits(char *to, int32_t number, int count)
 {

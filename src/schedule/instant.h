@@ -29,6 +29,10 @@ enum { INSTANT_TEXT_BYTES = 48 };
 enum tocsin_status instant_parse(const char *text, size_t length, int64_t *ret_ms,
                                  struct tocsin_why *ret_why);
 
+/* The same, or the milliseconds themselves: digits and nothing else, but perhaps a '-' before. */
+enum tocsin_status instant_parse_either(const char *text, size_t length, int64_t *ret_ms,
+                                        struct tocsin_why *ret_why);
+
 /* In the local time of this offset from UTC; Z when that is 0. Milliseconds appear only
  * when there are some. An offset with seconds (local mean time of old) is written without
  * them, and the time moved along, so that it is the same instant still. The instant must

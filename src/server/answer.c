@@ -65,11 +65,16 @@ const char *answer_code(enum tasks_outcome outcome)
     return outcomes[outcome].code;
 }
 
-void answer_write_problem(struct buffer *out, int status, const char *code, const char *detail)
+void answer_write_problem(struct buffer *out, int status, const char *code, const char *detail,
+                          const char *of, struct bytes name)
 {
     struct json_writer writer;
     json_writer_init(&writer, out);
     json_write_object(&writer);
+    if (name.at != NULL) {
+        json_write_key(&writer, of);
+        json_write_string(&writer, name.at, name.size);
+    }
     json_write_key(&writer, "status");
     json_write_int64(&writer, status);
     json_write_key(&writer, "code");
@@ -110,7 +115,8 @@ void answer_problem(struct server *server, struct http_exchange *exchange,
     char room[1024];
     struct buffer out;
     buffer_init(&out, 4096);
-    answer_write_problem(&out, problem->status, problem->code, problem->detail);
+    answer_write_problem(&out, problem->status, problem->code, problem->detail, "",
+                         (struct bytes){0});
     const char *headers = problem->headers;
     bool later = problem->status == 503 || problem->status == 429 || problem->status == 507;
     if (headers == NULL && later) {

@@ -115,8 +115,10 @@ void answer_json(struct server *server, struct http_exchange *exchange, int stat
                  struct bytes json, uint64_t rev);
 void answer_bytes(struct server *server, struct http_exchange *exchange, int status,
                   const char *content_type, struct bytes body, const char *headers);
-/* The problem as an object on a line, for NDJSON and batches. */
-void answer_write_problem(struct buffer *out, int status, const char *code, const char *detail);
+/* The problem as an object on a line, for NDJSON and batches; `of` is the field that says whose it
+ * is, unless the name is NULL. */
+void answer_write_problem(struct buffer *out, int status, const char *code, const char *detail,
+                          const char *of, struct bytes name);
 int answer_status(enum tasks_outcome outcome);
 const char *answer_code(enum tasks_outcome outcome);
 void answer_outcome(struct server *server, struct http_exchange *exchange,

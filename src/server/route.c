@@ -70,7 +70,8 @@ static bool matches(const char *pattern, struct bytes path, struct bytes *ret_pa
 static const struct route *find(const struct http_request *http, struct bytes *ret_param,
                                 char ret_allow[64])
 {
-    static const char *const names[] = {"GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "?"};
+    static const char *const names[] = {"GET, HEAD", "HEAD",    "POST", "PUT",
+                                        "DELETE",    "OPTIONS", "?"};
     enum http_method method = http->method == HTTP_HEAD ? HTTP_GET : http->method;
     const struct route *fallback = NULL;
     ret_allow[0] = '\0';
@@ -122,9 +123,12 @@ static struct bytes without_port(struct bytes host)
     return (struct bytes){host.at, end};
 }
 
+/* None at all comes with HTTP/1.0 only, which no browser speaks: nobody's page is behind it. */
 static bool host_allowed(const struct server *server, struct bytes host)
 {
     static const char *const loopback[] = {"localhost", "127.0.0.1", "[::1]"};
+    if (host.at == NULL)
+        return true;
     struct bytes name = without_port(host);
     for (size_t i = 0; i < sizeof loopback / sizeof loopback[0]; i++) {
         if (same_name(name, bytes_of(loopback[i])))

@@ -52,15 +52,18 @@ static void many_free(struct many *many)
     free(many);
 }
 
-/* What one of them came to, as a line or an item. */
+/* What one of them came to, as a line or an item. A problem says whose it is: the run, or the id
+ * if one was given and could be read. */
 static void write_part(const struct many *many, struct task_request *self, struct buffer *out)
 {
     const struct tasks_call *call = &self->call;
     int status = answer_status(call->outcome);
+    bool named = call->id.at != self->uuid;
     if (status >= 400)
         answer_write_problem(out, status,
                              self->malformed ? "BAD_REQUEST" : answer_code(call->outcome),
-                             call->why.text);
+                             call->why.text, call->verb == TASKS_ACK ? "run" : "id",
+                             named ? call->id : (struct bytes){0});
     else
         buffer_append(out, call->answer.data, call->answer.size);
     if (many->lines)

@@ -250,7 +250,7 @@ void schedule_preview(const struct route_request *request)
     struct bytes cron;
     struct bytes zone;
     struct bytes after;
-    struct tocsin_why why;
+    struct tocsin_why why = {""};
     struct cron parsed;
     uint64_t n = 5;
     int64_t after_ms = clock_wall(&request->server->clock).ns / 1000000;
@@ -261,7 +261,8 @@ void schedule_preview(const struct route_request *request)
         !query_text(request, "after", after_text, sizeof after_text, &after) ||
         !query_whole(request, "n", 1, PREVIEW_MAX, &n))
         return;
-    if (after.size > 0 && instant_parse(after.at, after.size, &after_ms, &why) != TOCSIN_OK) {
+    if (after.size > 0 &&
+        instant_parse_either(after.at, after.size, &after_ms, &why) != TOCSIN_OK) {
         (void)snprintf(detail, sizeof detail, "after: %s", why.text);
         answer_invalid(request, detail);
         return;

@@ -144,6 +144,10 @@ void task_request_overloaded(const struct route_request *request)
 static bool read_rev(struct bytes text, uint64_t *ret_rev)
 {
     enum { DIGITS_MAX = 19 }; /* a rev has no more, so nothing wraps */
+    if (bytes_are(text, "*")) {
+        *ret_rev = TASKS_ANY_REV;
+        return true;
+    }
     if (text.size < 3 || text.size > DIGITS_MAX + 2 || text.at[0] != '"' ||
         text.at[text.size - 1] != '"' || (text.at[1] == '0' && text.size > 3))
         return false;
@@ -163,7 +167,7 @@ bool task_request_conditions(const struct route_request *request, struct tasks_c
     struct bytes match = http_request_header(request->http, "If-Match");
     struct bytes none = http_request_header(request->http, "If-None-Match");
     if (match.at != NULL && !read_rev(match, &call->if_match_rev)) {
-        answer_invalid(request, "If-Match: a rev in quotes is needed, as ETag gives it");
+        answer_invalid(request, "If-Match: a rev in quotes is needed, as ETag gives it, or *");
         return false;
     }
     if (none.at != NULL && !bytes_are(none, "*")) {

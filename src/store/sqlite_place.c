@@ -24,6 +24,7 @@ struct tree {
     uint64_t page_count;
     uint64_t pages_left; /* that may still be read */
     uint64_t row;
+    uint32_t last; /* page that was asked for */
     bool by_order; /* the numbers in inner pages are believed */
 };
 
@@ -78,6 +79,7 @@ static bool read_page(struct tree *tree, uint32_t page, unsigned char ret_bytes[
 
 static bool read_node(struct tree *tree, uint32_t page, struct node *ret_node)
 {
+    tree->last = page;
     if (!read_page(tree, page, ret_node->bytes))
         return false;
     const unsigned char *head = ret_node->bytes + (page == 1 ? FILE_HEAD_BYTES : 0);
@@ -211,6 +213,23 @@ void sqlite_place_row(const struct sqlite_db *db, const char *table, uint64_t ro
         next = read_32(page);
     }
     (void)snprintf(ret_text + used, SQLITE_PLACE_BYTES - used, "%s)", next != 0 ? " ..." : "");
+}
+
+void sqlite_place_page(const struct sqlite_db *db, const char *table, uint64_t row,
+                       char ret_text[SQLITE_PLACE_BYTES])
+{
+    struct tree tree;
+    struct place place;
+    ret_text[0] = '\0';
+    uint32_t root = root_of(db, table);
+    if (root == 0 || !open_tree(db, row, &tree))
+        return;
+    tree.by_order = true;
+    tree.pages_left = tree.page_count;
+    (void)find_below(&tree, root, 0, &place);
+    if (tree.last > 0 && tree.last <= tree.page_count)
+        (void)snprintf(ret_text, SQLITE_PLACE_BYTES, " at byte %llu (page %u)",
+                       (unsigned long long)(tree.last - 1) * PAGE_BYTES, tree.last);
 }
 
 enum tocsin_status sqlite_damaged_row(const struct sqlite_db *db, const char *table, uint64_t row,

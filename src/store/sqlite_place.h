@@ -31,6 +31,11 @@ enum { SQLITE_PLACE_BYTES = 100 };
 void sqlite_place_row(const struct sqlite_db *db, const char *table, uint64_t row,
                       char ret_text[SQLITE_PLACE_BYTES]);
 
+/* " at byte 69632 (page 18)": the page in which the row should be, or the one on the way to it
+ * that cannot be read. */
+void sqlite_place_page(const struct sqlite_db *db, const char *table, uint64_t row,
+                       char ret_text[SQLITE_PLACE_BYTES]);
+
 /* "FILE is damaged at byte 69700 (page 18): table record, row 17. Restore …". Always DAMAGED. */
 enum tocsin_status sqlite_damaged_row(const struct sqlite_db *db, const char *table, uint64_t row,
                                       struct tocsin_why *ret_why);

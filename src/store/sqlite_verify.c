@@ -20,8 +20,22 @@ struct walk {
     struct sqlite_db db;
     struct ledger ledger;
     struct dead_set set;
-    uint64_t rows; /* seen so far, for the progress */
-    bool enough;   /* said a visitor */
+    struct dead_cursor cursor;
+    uint64_t next_dead;
+    bool more_dead;
+    bool books_end;    /* the last of the books has been read */
+    uint64_t last_rev; /* of the record before this one */
+    uint64_t next_seq; /* that the next event should have */
+    uint64_t rows;     /* seen so far, for the progress */
+    bool enough;       /* said a visitor, or memory has run out */
+};
+
+/* A table, and what is done with each of its rows, whose number is in the first column. */
+struct table {
+    const char *name;
+    const char *sql; /* ?1: from which number on */
+    void (*see)(struct walk *walk, sqlite3_stmt *row);
+    sqlite3_stmt *rows;
 };
 
 __attribute__((format(printf, 2, 3))) static void damaged(struct walk *walk, const char *format,
@@ -43,13 +57,6 @@ static void went_on(struct walk *walk)
                   walk->ledger.first_seq;
     if (++walk->rows % PROGRESS_ROWS == 0 && walk->how->progress != NULL)
         walk->how->progress(walk->how->arg, walk->rows, of > walk->rows ? of : walk->rows);
-}
-
-/* A walk over a table ended otherwise than with its last row. */
-static void check_end(struct walk *walk, const char *table, int code)
-{
-    if (code != SQLITE_DONE && code != SQLITE_ROW)
-        damaged(walk, "table %s cannot be read on: %s", table, sqlite3_errmsg(walk->db.handle));
 }
 
 /* One in a row, which is looked for in the file as long as there are few. */
@@ -80,9 +87,102 @@ static void check_pages(struct walk *walk)
         else
             damaged(walk, "%s", said);
     }
-    check_end(walk, "of pages", code);
+    if (code != SQLITE_DONE)
+        damaged(walk, "the pages cannot be checked on: %s", sqlite3_errmsg(walk->db.handle));
     (void)sqlite3_finalize(check);
 }
+
+/* ---- a table, also around what cannot be read of it */
+
+static void begin(const struct table *table, uint64_t from)
+{
+    (void)sqlite3_reset(table->rows);
+    sqlite_bind_number(table->rows, 1, from);
+}
+
+static bool readable(const struct table *table, uint64_t from)
+{
+    begin(table, from);
+    int code = sqlite3_step(table->rows);
+    return code == SQLITE_ROW || code == SQLITE_DONE;
+}
+
+/* SQLite cannot step over a page that it cannot read, but it can look for a row behind it: the
+ * first number above bad from which on the table can be read again, or 0. The steps grow with
+ * what is lost already, so that a hole of any size takes some thousand of them, and what is whole
+ * between two holes is found unless it is small beside the first. */
+static uint64_t behind_the_hole(const struct table *table, uint64_t bad)
+{
+    uint64_t first = bad;
+    uint64_t good = bad;
+    do {
+        uint64_t step = 1 + (good - first) / 64;
+        if (good > INT64_MAX - step)
+            return 0;
+        bad = good;
+        good += step;
+    } while (!readable(table, good));
+    while (good - bad > 1) {
+        uint64_t middle = bad + (good - bad) / 2;
+        if (readable(table, middle))
+            good = middle;
+        else
+            bad = middle;
+    }
+    return good;
+}
+
+/* True: up to the last row, or enough. False: from is the first that could not be read. */
+static bool read_on(struct walk *walk, const struct table *table, uint64_t *from)
+{
+    int code = SQLITE_ROW;
+    begin(table, *from);
+    while (!walk->enough && (code = sqlite3_step(table->rows)) == SQLITE_ROW) {
+        uint64_t row = sqlite_column_number(table->rows, 0);
+        table->see(walk, table->rows);
+        if (row >= *from && row < INT64_MAX)
+            *from = row + 1;
+        went_on(walk);
+    }
+    return walk->enough || code == SQLITE_DONE;
+}
+
+/* False: nothing can be read behind it. */
+static bool skip_hole(struct walk *walk, const struct table *table, uint64_t *from)
+{
+    char said[100];
+    char where[SQLITE_PLACE_BYTES] = "";
+    (void)snprintf(said, sizeof said, "%s", sqlite3_errmsg(walk->db.handle));
+    if (walk->report.damages < PLACES_MAX)
+        sqlite_place_page(&walk->db, table->name, *from, where);
+    uint64_t next = behind_the_hole(table, *from);
+    if (next == 0) {
+        damaged(walk, "table %s cannot be read from row %llu on%s: %s", table->name,
+                (unsigned long long)*from, where, said);
+        return false;
+    }
+    damaged(walk, "table %s, rows %llu to %llu%s are skipped: %s", table->name,
+            (unsigned long long)*from, (unsigned long long)next - 1, where, said);
+    *from = next;
+    return true;
+}
+
+/* False: its last rows cannot be read. */
+static bool read_table(struct walk *walk, struct table table)
+{
+    uint64_t from = 0;
+    if (sqlite3_prepare_v2(walk->db.handle, table.sql, -1, &table.rows, NULL) != SQLITE_OK) {
+        damaged(walk, "table %s: %s", table.name, sqlite3_errmsg(walk->db.handle));
+        return false;
+    }
+    bool ended = read_on(walk, &table, &from);
+    while (!ended && skip_hole(walk, &table, &from))
+        ended = read_on(walk, &table, &from);
+    (void)sqlite3_finalize(table.rows);
+    return ended;
+}
+
+/* ---- its parts */
 
 static void check_meta(struct walk *walk, uint64_t *ret_incarnation)
 {
@@ -98,40 +198,45 @@ static void check_meta(struct walk *walk, uint64_t *ret_incarnation)
     *ret_incarnation = (uint64_t)incarnation;
 }
 
+static void see_ledger(struct walk *walk, sqlite3_stmt *row)
+{
+    struct bytes list;
+    bool whole = sqlite_read_ledger(row, &walk->ledger, &list);
+    enum tocsin_status status = whole ? dead_set_add_list(&walk->set, list) : TOCSIN_DAMAGED;
+    if (status == TOCSIN_DAMAGED)
+        damaged_row(walk, "dead", walk->ledger.commit, "it is not what was written");
+    walk->enough = status == TOCSIN_NO_MEMORY;
+}
+
 /* Gathers the dead; the last row is how things stand. */
 static enum tocsin_status walk_ledgers(struct walk *walk)
 {
-    sqlite3_stmt *ledgers = walk->db.statements[SQLITE_LEDGERS_STATEMENT];
-    enum tocsin_status status = TOCSIN_OK;
-    uint64_t rows = 0;
-    int code = SQLITE_DONE;
-    sqlite_bind_number(ledgers, 1, 0);
-    sqlite_bind_number(ledgers, 2, INT64_MAX);
-    (void)sqlite3_bind_int64(ledgers, 3, -1);
-    while (status != TOCSIN_NO_MEMORY && (code = sqlite3_step(ledgers)) == SQLITE_ROW) {
-        struct bytes list;
-        bool whole = sqlite_read_ledger(ledgers, &walk->ledger, &list);
-        status = whole ? dead_set_add_list(&walk->set, list) : TOCSIN_DAMAGED;
-        if (status == TOCSIN_DAMAGED)
-            damaged_row(walk, "dead", walk->ledger.commit, "it is not what was written");
-        rows++;
-    }
-    check_end(walk, "dead", code);
-    (void)sqlite3_reset(ledgers);
-    if (rows == 0)
+    uint64_t damages = walk->report.damages;
+    walk->books_end =
+        read_table(walk, (struct table){.name = "dead",
+                                        .sql = "SELECT * FROM dead WHERE n>=?1 ORDER BY n",
+                                        .see = see_ledger});
+    if (walk->rows == 0)
         damaged(walk, "table dead is empty");
-    return status == TOCSIN_NO_MEMORY ? status : TOCSIN_OK;
+    if (walk->report.damages > damages)
+        damaged(walk, "without all of table dead, records that are dead are taken for living");
+    return walk->enough ? TOCSIN_NO_MEMORY : TOCSIN_OK;
 }
 
-static void check_record(struct walk *walk, sqlite3_stmt *list, uint64_t last, bool dead)
+static void see_record(struct walk *walk, sqlite3_stmt *row)
 {
     struct store_record record;
-    bool whole = sqlite_read_head(list, &record);
-    if (whole && (record.rev <= last || record.rev > walk->ledger.high_rev))
+    bool whole = sqlite_read_head(row, &record);
+    while (walk->more_dead && walk->next_dead < record.rev)
+        walk->more_dead = dead_cursor_next(&walk->cursor, &walk->next_dead);
+    bool dead = walk->more_dead && walk->next_dead == record.rev;
+    if (whole &&
+        (record.rev <= walk->last_rev || (walk->books_end && record.rev > walk->ledger.high_rev)))
         damaged_row(walk, "record", record.rev, "it is out of order");
+    walk->last_rev = record.rev;
     if (!whole)
         damaged_row(walk, "record", record.rev, "it is not what was written");
-    else if (!sqlite_read_doc(list, &record))
+    else if (!sqlite_read_doc(row, &record))
         damaged_row(walk, "record", record.rev, "its doc is not what was written");
     else if (!dead && walk->how->record != NULL)
         walk->enough = !walk->how->record(walk->how->arg, &record);
@@ -144,52 +249,36 @@ static void check_record(struct walk *walk, sqlite3_stmt *list, uint64_t last, b
 
 static void walk_records(struct walk *walk)
 {
-    sqlite3_stmt *list = walk->db.statements[SQLITE_LIST_STATEMENT];
-    struct dead_cursor cursor;
-    uint64_t next_dead = 0;
-    uint64_t last = 0;
-    int code = SQLITE_DONE;
-    dead_cursor_init(&cursor, &walk->set);
-    bool more = dead_cursor_next(&cursor, &next_dead);
-    sqlite_bind_number(list, 1, 0);
-    (void)sqlite3_bind_int64(list, 2, -1);
-    while (!walk->enough && (code = sqlite3_step(list)) == SQLITE_ROW) {
-        uint64_t rev = sqlite_column_number(list, 0);
-        while (more && next_dead < rev)
-            more = dead_cursor_next(&cursor, &next_dead);
-        check_record(walk, list, last, more && next_dead == rev);
-        last = rev;
-        went_on(walk);
-    }
-    check_end(walk, "record", code);
-    (void)sqlite3_reset(list);
+    dead_cursor_init(&walk->cursor, &walk->set);
+    walk->more_dead = dead_cursor_next(&walk->cursor, &walk->next_dead);
+    (void)read_table(walk, (struct table){.name = "record",
+                                          .sql = "SELECT * FROM record WHERE rev>=?1 ORDER BY rev",
+                                          .see = see_record});
+}
+
+static void see_event(struct walk *walk, sqlite3_stmt *row)
+{
+    struct store_event event;
+    bool whole = sqlite_read_event(row, &event);
+    if (event.seq != walk->next_seq)
+        damaged(walk, "table event: row %llu stands where %llu should",
+                (unsigned long long)event.seq, (unsigned long long)walk->next_seq);
+    if (!whole)
+        damaged_row(walk, "event", event.seq, "it is not what was written");
+    else if (walk->how->event != NULL)
+        walk->enough = !walk->how->event(walk->how->arg, &event);
+    walk->next_seq = event.seq + 1;
+    walk->report.events++;
 }
 
 static void walk_events(struct walk *walk)
 {
-    sqlite3_stmt *events = walk->db.statements[SQLITE_EVENTS_STATEMENT];
-    uint64_t next = walk->ledger.first_seq;
-    int code = SQLITE_DONE;
-    sqlite_bind_number(events, 1, 0);
-    (void)sqlite3_bind_int64(events, 2, -1);
-    while (!walk->enough && (code = sqlite3_step(events)) == SQLITE_ROW) {
-        struct store_event event;
-        bool whole = sqlite_read_event(events, &event);
-        if (event.seq != next)
-            damaged(walk, "table event: row %llu stands where %llu should",
-                    (unsigned long long)event.seq, (unsigned long long)next);
-        if (!whole)
-            damaged_row(walk, "event", event.seq, "it is not what was written");
-        else if (walk->how->event != NULL)
-            walk->enough = !walk->how->event(walk->how->arg, &event);
-        next = event.seq + 1;
-        walk->report.events++;
-        went_on(walk);
-    }
-    check_end(walk, "event", code);
-    (void)sqlite3_reset(events);
-    if (!walk->enough && next != walk->ledger.high_seq + 1)
-        damaged(walk, "table event: row %llu is missing", (unsigned long long)next);
+    walk->next_seq = walk->ledger.first_seq;
+    (void)read_table(walk, (struct table){.name = "event",
+                                          .sql = "SELECT * FROM event WHERE seq>=?1 ORDER BY seq",
+                                          .see = see_event});
+    if (!walk->enough && walk->next_seq != walk->ledger.high_seq + 1)
+        damaged(walk, "table event: row %llu is missing", (unsigned long long)walk->next_seq);
 }
 
 static void compare_books(struct walk *walk, uint64_t incarnation)

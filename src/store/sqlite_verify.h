@@ -6,8 +6,11 @@
  * of it is damaged).
  *
  * Promise   every page, checksum, order and count is looked at. What is damaged is told, and the
- *           walk goes on with the next row as far as SQLite can follow.
- * Cost      reads everything twice, once for the pages and once for the rows.
+ *           walk goes on: with the next row, or, where a page cannot be read, with the next row
+ *           behind it that can. Which rows were skipped is told; some of these may have been whole
+ *           when several holes are close together.
+ * Cost      reads everything twice, once for the pages and once for the rows; some thousand
+ *           lookups a hole.
  * Memory    the set of the dead (dead.h). What a visitor is given is borrowed until it returns.
  * Threads   one at a time.
  */

@@ -427,6 +427,24 @@ def bash_completes_commands_and_options():
 
 
 @alone
+def dump_goes_on_behind_a_page_that_cannot_be_read():
+    with real_server() as server:
+        for n in range(200):
+            server.add(id=f"kept-{n}", delay="1h", payload=f"MARK{n:04}" + "x" * 200)
+        server.stop()
+        path = pathlib.Path(server.data, "tocsin.db")
+        whole = path.read_bytes()
+        start = whole.index(b"MARK0100") // 4096 * 4096
+        path.write_bytes(whole[:start] + b"Z" * 4096 + whole[start + 4096:])
+        done = tocsin("dump", server.data)
+        keys = {json.loads(line)["key"] for line in done.stdout.splitlines()}
+        same(done.returncode, 1)
+        holds(done.stderr, "damaged: table record, rows ", f"(page {start // 4096 + 1}) are skipped")
+        same({f"kept-{n}" for n in (0, 199)} <= keys, True, "what is before and behind")
+        same(150 < len(keys) < 200, True, f"{len(keys)} of 200")
+
+
+@alone
 def verify_and_dump_of_a_good_a_locked_and_a_damaged_folder():
     with real_server() as server:
         for n in range(50):
@@ -456,6 +474,7 @@ def verify_and_dump_of_a_good_a_locked_and_a_damaged_folder():
         done = tocsin("dump", server.data)
         same(done.returncode, 1)
         same(len(done.stdout.splitlines()) < 50, True, "the damaged one is left out")
+        holds(done.stderr, "use what was readable")
     with tempfile.TemporaryDirectory() as folder:
         for command in ("verify", "dump"):
             done = tocsin(command, os.path.join(folder, "nothing"))

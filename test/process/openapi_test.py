@@ -73,8 +73,8 @@ def what_is_not_described_is_not_there(server):
     for method, path in (("GET", "/"), ("POST", "/v1/countdowns/a"), ("PUT", "/v1/leases/a"), ("POST", "/reserve"),
                          ("GET", "/ws"), ("GET", "/v1/games")):
         expect(server.call(method, path), 400, "VALIDATE_FAILED", "not in this version")
-    for method, path, allow in (("PATCH", "/v1/tasks/a", "PUT, GET, DELETE"), ("PUT", "/v1/tasks", "POST, GET"),
-                                ("GET", "/v1/clock/advance", "POST"), ("DELETE", "/healthz", "GET")):
+    for method, path, allow in (("PATCH", "/v1/tasks/a", "PUT, GET, HEAD, DELETE"), ("PUT", "/v1/tasks", "POST, GET, HEAD"),
+                                ("GET", "/v1/clock/advance", "POST"), ("DELETE", "/healthz", "GET, HEAD")):
         answer = expect(server.call(method, path), 405, "BAD_REQUEST", "method")
         same(answer.headers["allow"], allow)
 

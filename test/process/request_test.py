@@ -30,12 +30,19 @@ def if_match_holds_or_nothing_changes(server):
     server.delete("/v1/tasks/a", 200, {"If-Match": server.task("a").headers["etag"]})
     for call in (server.put, server.post):
         path = "/v1/tasks/b" if call == server.put else "/v1/tasks"
-        expect(call(path, {}, None, {"If-Match": '"7777"'}), 412, "CONFLICT")
-    expect(server.delete("/v1/tasks/b", None, {"If-Match": '"7777"'}), 412)
+        expect(call(path, {}, None, {"If-Match": '"1"'}), 412, "CONFLICT")
+    expect(server.delete("/v1/tasks/b", None, {"If-Match": '"1"'}), 412)
+    for call in (lambda: server.put("/v1/tasks/b", {}, None, {"If-Match": "*"}),
+                 lambda: server.delete("/v1/tasks/b", None, {"If-Match": "*"}),
+                 lambda: server.post("/v1/tasks/b/pause", None, None, {"If-Match": "*"})):
+        expect(call(), 412, "CONFLICT", "there is no such")
+    expect(server.post("/v1/tasks/b/pause", None, None), 404, "NOT_FOUND")
     server.put("/v1/tasks/b", {"delay": "1h"}, 201, {"If-None-Match": "*"})
+    server.put("/v1/tasks/b", {"delay": "2h"}, 200, {"If-Match": "*"})
+    server.post("/v1/tasks/b/pause", None, 200, {"If-Match": "*"})
     expect(server.put("/v1/tasks/b", {}, None, {"If-None-Match": "*"}), 412, "CONFLICT")
     expect(server.post("/v1/tasks", {"id": "b"}, None, {"If-None-Match": "*"}), 412, "CONFLICT")
-    for name, value in (("If-Match", "1"), ("If-Match", '"x"'), ("If-Match", "*"), ("If-None-Match", '"1"'),
+    for name, value in (("If-Match", "1"), ("If-Match", '"x"'), ("If-Match", "**"), ("If-None-Match", '"1"'),
                         ("If-Match", '"99999999999999999999999"')):
         expect(server.put("/v1/tasks/b", {}, None, {name: value}), 400, "VALIDATE_FAILED", name)
 
@@ -230,6 +237,8 @@ def a_batch_is_answered_line_by_line_in_order(server):
          ["pending", "CONFLICT", "BAD_REQUEST", "BAD_REQUEST", "VALIDATE_FAILED", "CONFLICT", "pending",
           "VALIDATE_FAILED", "pending"])
     holds(seen[4]["detail"], "dlay")
+    same([line.get("id") for line in seen if "code" in line], ["there", None, None, None, "a", None],
+         "whose problem it is")
     holds(answer.body, b'"payload":{"x":\t1}')
     same(server.post("/v1/tasks/batch", b"", 200, NDJSON).body, b"")
     before = server.metric("tocsin_store_commits_total")
@@ -352,6 +361,15 @@ def a_foreign_host_or_origin_is_forbidden(server):
         same(answer.status, 201 if good else 403, origin)
         if not good:
             expect(answer, 403, "FORBIDDEN", "Origin")
+
+
+@test()
+def http_1_0_may_come_without_a_host(server):
+    holds(server.raw(b"GET /healthz HTTP/1.0\r\n\r\n"), b"HTTP/1.1 200 ", b'"UP"')
+    holds(server.raw(b"GET /healthz HTTP/1.0\r\nHost: evil.example\r\n\r\n"), b"HTTP/1.1 403 ")
+    holds(server.raw(b"GET /healthz HTTP/1.0\r\nOrigin: http://evil.example\r\n\r\n"), b"HTTP/1.1 403 ")
+    holds(server.raw(b"GET /healthz HTTP/1.1\r\n\r\n"), b"HTTP/1.1 400 ")
+    holds(server.raw(b"\r\nGET /healthz HTTP/1.0\r\n\r\n"), b"HTTP/1.1 200 ")
 
 
 @test()

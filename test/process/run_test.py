@@ -261,7 +261,7 @@ def many_acks_are_answered_one_by_one(server):
     body = {"runs": [runs[0]["run"], {"run": runs[1]["run"], "result": {"n": 1}}, "rffffffff", "no", runs[0]["run"]]}
     results = server.post("/v1/runs/ack", body)["results"]
     same([r.get("code") or r["status"] for r in results], ["completed", "completed", "FENCED", "NOT_FOUND", "completed"])
-    same([r["run"] for r in results if "run" in r], [runs[0]["run"], runs[1]["run"], runs[0]["run"]])
+    same([r["run"] for r in results], [runs[0]["run"], runs[1]["run"], "rffffffff", "no", runs[0]["run"]])
     same((server.task("t1")["result"], server.state("t2")), ({"n": 1}, "running"))
     same(server.post("/v1/runs/ack", {"runs": []})["results"], [])
     same(len(server.post("/v1/runs/ack", {"runs": ["r1"] * 1000})["results"]), 1000)

@@ -118,7 +118,7 @@ def an_ended_schedule_keeps_its_id_while_an_incident_of_it_is_open(server):  # W
 
     for id in ("dropped", "retried", "replaced"):
         fail_one(id)
-        same(server.state(id), "completed", "the schedule itself has ended")
+        same(server.state(id), "failed", "the schedule itself has ended, and not well")
         taken(id)
     line = server.post("/v1/tasks/batch", b'{"id":"dropped"}\n{"id":"other","delay":"1h"}\n',
                        headers={"Content-Type": "application/x-ndjson"}).lines
@@ -137,6 +137,60 @@ def an_ended_schedule_keeps_its_id_while_an_incident_of_it_is_open(server):  # W
     server.add(id="retried", delay="1h")
     fail_one("again")
     taken("again")
+
+
+@test()
+def a_schedule_ends_as_its_last_run_ended(server):
+    for id, good in (("bad", (False, False)), ("mended", (False, True)), ("spoiled", (True, False))):
+        server.add(id=id, every="1m", repeat=2, retry={"max": 0})
+        for well in good:
+            server.advance("1m")
+            run = server.lease_one()
+            same(run["task_id"], id)
+            server.ack(run) if well else server.nack(run)
+    tasks = {id: server.task(id) for id in ("bad", "mended", "spoiled")}
+    same({id: (task["status"], task["executed"], task["failed"]) for id, task in tasks.items()},
+         {"bad": ("failed", 0, 2), "mended": ("completed", 1, 1), "spoiled": ("failed", 1, 1)})
+    same(server.get("/v1/tasks/bad/why")["status"], "failed")
+
+    server.add(id="one-shot", retry={"max": 0})
+    server.advance(0)
+    server.nack(server.lease_one())
+    seen, after = [], 0
+    while after is not None:
+        page = server.get(f"/v1/tasks?status=failed&limit=1&after={after}")
+        seen += [task["id"] for task in page["tasks"]]
+        after = page["next"]
+    same(seen, ["one-shot", "bad", "spoiled"], "incidents, then schedules, each once")
+    same([task["id"] for task in server.get("/v1/tasks?status=failed")["tasks"]], seen)
+    same([task["id"] for task in server.get("/v1/tasks?status=completed")["tasks"]], ["mended"])
+
+    server.post("/v1/incidents/bad/retry")
+    server.advance(0)
+    done(server)
+    task = server.task("bad")
+    same((task["status"], task["executed"], task["failed"]), ("completed", 2, 0), "retried, and well")
+
+
+@test()
+def a_run_that_outlives_its_schedule_is_counted(server):
+    for id, end in (("acked", server.ack), ("nacked", server.nack)):
+        server.add(id=id, every="1m", retry={"max": 0})
+        server.advance("1m")
+        run = server.lease_one()
+        same(server.delete(f"/v1/tasks/{id}")["executed"], 0)
+        end(run)
+    counts = {id: [server.task(id)[name] for name in ("status", "executed", "failed")] for id in ("acked", "nacked")}
+    same(counts, {"acked": ["cancelled", 1, 0], "nacked": ["cancelled", 0, 1]})
+
+    server.add(id="again", every="1m")
+    server.advance("1m")
+    run = server.lease_one()
+    server.delete("/v1/tasks/again")
+    server.add(id="again", every="1m")
+    server.delete("/v1/tasks/again")
+    server.ack(run)
+    same(server.task("again")["executed"], 0, "it was of another schedule")
 
 
 # ---- repeat
@@ -399,6 +453,8 @@ def preview_says_when(server):
     answer = server.get("/v1/schedules/preview?cron=30+2+*+*+*&tz=Europe/Berlin&n=2&after=2026-03-28T12:00:00Z")
     same(answer["times"], ["2026-03-29T03:00:00+02:00", "2026-03-30T02:30:00+02:00"])
     same(answer["times_ms"], [1774746000000, 1774830600000])
+    same(server.get("/v1/schedules/preview?cron=30+2+*+*+*&tz=Europe/Berlin&n=2&after=1774699200000").json,
+         answer.json)
     same(len(server.get("/v1/schedules/preview?cron=@hourly")["times"]), 5)
     same(len(server.get("/v1/schedules/preview?cron=*%20*%20*%20*%20*%20*&n=1000")["times"]), 1000)
     same(server.get("/v1/schedules/preview?cron=0+0+30+2+*")["times"], [])

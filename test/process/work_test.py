@@ -92,11 +92,15 @@ def an_endless_error_and_an_unread_large_payload_hold_nobody_up(server):
 
 @shared
 def what_is_printed_becomes_the_result(server):
-    for task_id, said in (("json", '{"sum": 3}'), ("prose", "not JSON"), ("much", "9" * 20000)):
+    for task_id, said, why in (
+            ("json", '{"sum": 3}', ""), ("nothing", "", ""),
+            ("prose", "not JSON", "done, but without a result: what was printed is not JSON"),
+            ("much", "9" * 20000, "done, but without a result: more than 16384 bytes were printed")):
         add(server, f"result-{task_id}", "q-result")
         ready(server, "q-result", 1)
         done = once(server, "q-result", "printf", "%s", said, options=["--result"])
-        same((done.returncode, done.stdout, done.stderr), (0, "", ""))
+        wanted = f"tocsin work: result-{task_id}: {why}\n" if why else ""
+        same((done.returncode, done.stdout, done.stderr), (0, "", wanted))
         same(server.state(f"result-{task_id}"), "completed")
     same(server.task("result-json")["result"], {"sum": 3})
     same("result" in server.task("result-prose").json, False)

@@ -6,33 +6,8 @@
 #include <unistd.h>
 
 #include "runner.h"
-#include "server/config.h"
 #include "server/config_table.h"
-
-static void init(struct config *config)
-{
-    assert_int_equal(config_init(config), TOCSIN_OK);
-}
-
-static enum tocsin_status read_yaml(struct config *config, const char *yaml,
-                                    struct config_why *ret_why)
-{
-    return config_read_yaml(config, "t.yml", bytes_of(yaml), ret_why);
-}
-
-static void assert_reads(struct config *config, const char *yaml)
-{
-    struct config_why why = {""};
-    if (read_yaml(config, yaml, &why) != TOCSIN_OK)
-        fail_msg("%s", why.text);
-}
-
-static void assert_sets(struct config *config, const char *path, const char *value)
-{
-    struct config_why why = {""};
-    if (config_set(config, path, value, CONFIG_FLAG, &why) != TOCSIN_OK)
-        fail_msg("%s", why.text);
-}
+#include "support/config_make.h"
 
 /* The configuration as YAML, to be freed. */
 static char *printed(const struct config *config, bool secrets)

@@ -7,31 +7,7 @@
 #include "base/log.h"
 #include "runner.h"
 #include "server/config_form.h"
-
-static void init(struct config *config)
-{
-    assert_int_equal(config_init(config), TOCSIN_OK);
-}
-
-static enum tocsin_status read_yaml(struct config *config, const char *yaml,
-                                    struct config_why *ret_why)
-{
-    return config_read_yaml(config, "t.yml", bytes_of(yaml), ret_why);
-}
-
-static void assert_reads(struct config *config, const char *yaml)
-{
-    struct config_why why = {""};
-    if (read_yaml(config, yaml, &why) != TOCSIN_OK)
-        fail_msg("%s", why.text);
-}
-
-static void assert_sets(struct config *config, const char *path, const char *value)
-{
-    struct config_why why = {""};
-    if (config_set(config, path, value, CONFIG_FLAG, &why) != TOCSIN_OK)
-        fail_msg("%s", why.text);
-}
+#include "support/config_make.h"
 
 TEST(config_without_any_source_is_what_the_table_says)
 {

@@ -22,6 +22,12 @@ static void step_wall(int64_t ms)
     world_settle(&world);
 }
 
+static void restart(void)
+{
+    world_stop(&world);
+    world_start(&world);
+}
+
 static void make_by(const char *key, int64_t due_ms, enum store_basis basis)
 {
     struct wish wish = wish_put(key, due_ms, "");
@@ -29,6 +35,11 @@ static void make_by(const char *key, int64_t due_ms, enum store_basis basis)
     world_change(&world, &wish);
     world_settle(&world);
     assert_int_equal(wish.status, TOCSIN_OK);
+}
+
+static void make_in(const char *key, int64_t ms)
+{
+    make_by(key, now_ms() + ms, STORE_ELAPSED);
 }
 
 static void pass(int64_t ms)
@@ -54,12 +65,7 @@ TEST(a_record_is_never_early_and_at_most_a_tick_late)
     clock_manual_advance(&world.clock, 300);
     int64_t started = world.clock.elapsed.ns;
     make_by("a", engine_now_up_ms(world.engine) + 10, STORE_ELAPSED);
-    clock_manual_advance(&world.clock, 10 * WORLD_MS);
-    world_settle(&world);
-    assert_int_equal(world.fired_count, 0);
-    clock_manual_advance(&world.clock, WORLD_MS);
-    world_settle(&world);
-    assert_int_equal(world.fired_count, 1);
+    comes_after(11, 1);
     assert_true(world.clock.elapsed.ns - started <= 11 * WORLD_MS);
     world_release(&world);
 }
@@ -69,8 +75,8 @@ TEST(a_turn_says_when_the_next_is_needed)
 {
     begin();
     struct elapsed_time wake;
-    make_by("far", now_ms() + 3600000, STORE_ELAPSED);
-    make_by("near", now_ms() + 5, STORE_ELAPSED);
+    make_in("far", 3600000);
+    make_in("near", 5);
     engine_turn(world.engine, &wake);
     assert_true(wake.ns > world.clock.elapsed.ns);
     int turns = 0;
@@ -133,7 +139,7 @@ TEST(a_record_in_change_does_not_come_due_until_that_is_settled)
 TEST(a_record_whose_change_was_rolled_back_comes_due_as_it_was)
 {
     begin();
-    make_by("a", now_ms() + 100, STORE_ELAPSED);
+    make_in("a", 100);
     struct wish later = wish_put("a", STORE_NEVER, "");
     struct wish gone = wish_drop("a");
     world_change(&world, &later);
@@ -168,10 +174,8 @@ TEST(a_due_that_arms_itself_anew_has_no_drift_and_survives_restarts)
     make_by("a", first, STORE_ELAPSED);
     for (int i = 0; i < 30; i++) {
         pass(i % 7 == 0 ? 2300 : 700);
-        if (i % 5 == 0) {
-            world_stop(&world);
-            world_start(&world);
-        }
+        if (i % 5 == 0)
+            restart();
     }
     assert_true(world.fired_count > 20);
     for (size_t i = 0; i < world.fired_count; i++) {
@@ -184,7 +188,7 @@ TEST(a_due_that_arms_itself_anew_has_no_drift_and_survives_restarts)
 TEST(a_due_whose_commit_failed_is_tried_again)
 {
     begin();
-    make_by("a", now_ms() + 10, STORE_ELAPSED);
+    make_in("a", 10);
     world_pass(&world, 10);
     assert_int_equal(world.fired_count, 1);
     sim_commit(&world.sim, world.engine, TOCSIN_UNAVAILABLE);
@@ -206,15 +210,14 @@ TEST(a_due_taken_by_its_head_reads_no_doc_and_comes_once)
     begin();
     world.head_takes = true;
     world.limits.ahead_ms = 0;
-    make_by("a", now_ms() + 10, STORE_ELAPSED);
+    make_in("a", 10);
     pass(10000);
     assert_int_equal(world.heads, 1);
     assert_int_equal(world.fired_count, 0);
     step_wall(-3600000);
     pass(10000);
     assert_int_equal(world.heads, 1);
-    world_stop(&world);
-    world_start(&world);
+    restart();
     world_settle(&world);
     assert_int_equal(world.heads, 2);
     world_release(&world);
@@ -224,12 +227,12 @@ TEST(a_due_taken_by_its_head_reads_no_doc_and_comes_once)
 TEST(after_a_restart_the_overdue_comes_at_once_and_the_done_never)
 {
     begin();
-    make_by("done", now_ms() + 10, STORE_ELAPSED);
+    make_in("done", 10);
     pass(10);
     assert_int_equal(world.fired_count, 1);
-    make_by("overdue", now_ms() + 1000, STORE_ELAPSED);
+    make_in("overdue", 1000);
     make_by("wall", engine_wall_ms(world.engine) + 1000, STORE_WALL);
-    make_by("future", now_ms() + 100000, STORE_ELAPSED);
+    make_in("future", 100000);
     world_stop(&world);
     world.clock.elapsed.ns = 5; /* another boot */
     world.clock.wall.ns += 2000 * WORLD_MS;
@@ -247,7 +250,7 @@ TEST(after_a_restart_the_overdue_comes_at_once_and_the_done_never)
 TEST(a_step_of_the_wall_moves_wall_dues_and_no_others)
 {
     begin();
-    make_by("elapsed", now_ms() + 10000, STORE_ELAPSED);
+    make_in("elapsed", 10000);
     make_by("wall", engine_wall_ms(world.engine) + 7200000, STORE_WALL);
     step_wall(7199000);
     assert_int_equal(world.fired_count, 0);
@@ -299,9 +302,7 @@ TEST(a_due_that_waits_for_its_doc_is_not_early_after_a_step_back)
     clock_manual_advance(&world.clock, 1000 * WORLD_MS);
     world_turn(&world);
     assert_int_equal(world.heads, 1); /* it is due, and its doc is being read */
-    world.clock.wall.ns -= 5000 * WORLD_MS;
-    engine_clock_stepped(world.engine);
-    world_settle(&world);
+    step_wall(-5000);
     assert_int_equal(world.fired_count, 0);
     comes_after(5000, 1);
     world_release(&world);
@@ -320,7 +321,7 @@ static void jam_make(struct jam *jam, int64_t newer_in_ms)
     world_init(&world);
     world.limits.commit_changes = 1;
     world_start(&world);
-    make_by("a", now_ms() + 100, STORE_ELAPSED);
+    make_in("a", 100);
     jam->flies = wish_put("x", STORE_NEVER, "");
     jam->fills = wish_put("y", STORE_NEVER, "");
     jam->newer = wish_put("a", now_ms() + newer_in_ms, "");
@@ -387,8 +388,7 @@ TEST(across_a_restart_the_line_goes_on_by_the_wall_and_never_back)
     assert_int_equal(now_ms(), line + 5000);
     world_make(&world, "a", STORE_NEVER, "");
     pass(10);
-    world_stop(&world);
-    world_start(&world);
+    restart();
     assert_int_equal(now_ms(), line + 5010);
     world_release(&world);
 }
@@ -399,8 +399,7 @@ TEST(a_restart_brings_the_line_not_a_fraction_of_a_millisecond_forward)
     world.clock.wall.ns += 900000; /* the wall gains 0.9 ms on the line */
     int64_t began = world.clock.elapsed.ns;
     make_by("a", engine_now_up_ms(world.engine) + 100, STORE_ELAPSED);
-    world_stop(&world);
-    world_start(&world);
+    restart();
     clock_manual_advance(&world.clock, 100 * WORLD_MS - 1);
     world_settle(&world);
     assert_true(world.clock.elapsed.ns - began < 100 * WORLD_MS);
@@ -413,16 +412,12 @@ TEST(a_restart_brings_the_line_not_a_fraction_of_a_millisecond_forward)
 TEST(a_step_that_no_change_followed_is_not_taken_for_time_by_a_restart)
 {
     begin();
-    make_by("a", now_ms() + 600000, STORE_ELAPSED);
+    make_in("a", 600000);
     step_wall(3600000);
-    world_stop(&world);
-    world_start(&world);
+    restart();
     world_settle(&world);
     assert_int_equal(world.fired_count, 0);
-    pass(599999);
-    assert_int_equal(world.fired_count, 0);
-    pass(2);
-    assert_int_equal(world.fired_count, 1);
+    comes_after(600000, 1);
     world_release(&world);
 }
 
@@ -446,8 +441,7 @@ TEST(no_due_time_is_too_far_or_too_long_past)
     make_by("r", -1, STORE_ELAPSED);
     pass(1);
     assert_int_equal(world.fired_count, 3);
-    world_stop(&world);
-    world_start(&world);
+    restart();
     pass(1000);
     assert_int_equal(world.fired_count, 3);
     world_release(&world);
@@ -469,6 +463,11 @@ static void ring(void *arg)
         (void)engine_timer_arm(world.engine, &bell->timer, now_ms() + 10);
 }
 
+static void arm(struct bell *bell, int64_t ms)
+{
+    assert_int_equal(engine_timer_arm(world.engine, &bell->timer, now_ms() + ms), TOCSIN_OK);
+}
+
 TEST(a_volatile_timer_rings_once_moves_and_can_be_cancelled)
 {
     begin();
@@ -476,9 +475,9 @@ TEST(a_volatile_timer_rings_once_moves_and_can_be_cancelled)
         {.timer = {.fn = ring}}, {.timer = {.fn = ring}}, {.timer = {.fn = ring}}};
     for (size_t i = 0; i < 3; i++) {
         bells[i].timer.arg = &bells[i];
-        assert_int_equal(engine_timer_arm(world.engine, &bells[i].timer, now_ms() + 50), TOCSIN_OK);
+        arm(&bells[i], 50);
     }
-    assert_int_equal(engine_timer_arm(world.engine, &bells[1].timer, now_ms() + 200), TOCSIN_OK);
+    arm(&bells[1], 200);
     engine_timer_cancel(world.engine, &bells[2].timer);
     engine_timer_cancel(world.engine, &bells[2].timer);
     bells[0].again = true;

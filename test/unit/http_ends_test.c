@@ -2,6 +2,15 @@
 /* How connections end: by a limit, by a client that leaves, by a drain, by a close. Law 8. */
 #include "support/http_world.h"
 
+static const char half_a_request[] =
+    "POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\nhell";
+
+static void echo(int fd)
+{
+    client_send(fd, REQUEST("/echo"));
+    client_expect(fd, 200, "0 /echo? ");
+}
+
 /* Limits. */
 
 static struct http_limits quick_limits(void)
@@ -14,16 +23,22 @@ static struct http_limits quick_limits(void)
     return limits;
 }
 
-TEST(a_head_that_is_slow_is_cut_off)
+static void slow_is_cut_off(struct http_limits limits, const char *sent)
 {
-    struct world world = {.limits = quick_limits()};
-    world.limits.idle_timeout_ms = 60000;
+    struct world world = {.limits = limits};
     world_start(&world);
     int fd = client_open(&world);
-    client_send(fd, "GET / HTTP/1.1\r\nHost:");
+    client_send(fd, sent);
     client_expect_refusal(fd, 408, "BAD_REQUEST");
     (void)close(fd);
     world_stop(&world);
+}
+
+TEST(a_head_that_is_slow_is_cut_off)
+{
+    struct http_limits limits = quick_limits();
+    limits.idle_timeout_ms = 60000;
+    slow_is_cut_off(limits, "GET / HTTP/1.1\r\nHost:");
 }
 
 /* The time runs from the first byte: a byte now and then does not help. */
@@ -49,15 +64,10 @@ TEST(a_head_that_trickles_is_cut_off)
 
 TEST(a_body_that_is_slow_is_cut_off)
 {
-    struct world world = {.limits = quick_limits()};
-    world.limits.idle_timeout_ms = 60000;
-    world.limits.head_timeout_ms = 60000;
-    world_start(&world);
-    int fd = client_open(&world);
-    client_send(fd, "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\nhell");
-    client_expect_refusal(fd, 408, "BAD_REQUEST");
-    (void)close(fd);
-    world_stop(&world);
+    struct http_limits limits = quick_limits();
+    limits.idle_timeout_ms = 60000;
+    limits.head_timeout_ms = 60000;
+    slow_is_cut_off(limits, half_a_request);
 }
 
 TEST(an_idle_connection_is_closed_without_a_word)
@@ -66,8 +76,7 @@ TEST(an_idle_connection_is_closed_without_a_word)
     world_start(&world);
     int fresh = client_open(&world);
     int used = client_open(&world);
-    client_send(used, REQUEST("/echo"));
-    client_expect(used, 200, "0 /echo? ");
+    echo(used);
     client_expect_end(fresh);
     client_expect_end(used);
     (void)close(fresh);
@@ -155,10 +164,8 @@ TEST(one_connection_too_many_is_turned_away)
     world_start(&world);
     int one = client_open(&world);
     int two = client_open(&world);
-    client_send(one, REQUEST("/echo"));
-    client_expect(one, 200, "0 /echo? ");
-    client_send(two, REQUEST("/echo"));
-    client_expect(two, 200, "0 /echo? ");
+    echo(one);
+    echo(two);
     int three = client_open(&world);
     client_send(three, REQUEST("/echo"));
     client_expect_refusal(three, 503, "OVERLOADED");
@@ -166,11 +173,19 @@ TEST(one_connection_too_many_is_turned_away)
     (void)close(two);
     assert_true(world_until(&world, one_open));
     two = client_open(&world);
-    client_send(two, REQUEST("/echo"));
-    client_expect(two, 200, "0 /echo? ");
+    echo(two);
     (void)close(one);
     (void)close(two);
     world_stop(&world);
+}
+
+static void send_large(int fd, const char *target, const char *body)
+{
+    char head[100];
+    (void)snprintf(head, sizeof head, "POST %s HTTP/1.1\r\nHost: x\r\nContent-Length: %zu\r\n\r\n",
+                   target, strlen(body));
+    client_send(fd, head);
+    client_send(fd, body);
 }
 
 TEST(too_many_bytes_of_all_together_are_refused)
@@ -183,12 +198,10 @@ TEST(too_many_bytes_of_all_together_are_refused)
     world_start(&world);
     int one = client_open(&world);
     int two = client_open(&world);
-    client_send(one, "POST /hold HTTP/1.1\r\nHost: x\r\nContent-Length: 61439\r\n\r\n");
-    client_send(one, body);
+    send_large(one, "/hold", body);
     while (world_look(&world)->held_count < 1) {
     }
-    client_send(two, "POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 61439\r\n\r\n");
-    client_send(two, body);
+    send_large(two, "/echo", body);
     struct client_answer answer = client_answer(two);
     assert_int_equal(answer.status, 503);
     assert_non_null(strstr(answer.head, "Retry-After: 1\r\n"));
@@ -199,8 +212,7 @@ TEST(too_many_bytes_of_all_together_are_refused)
     client_send(two, REQUEST("/release?n=0"));
     client_expect(two, 200, "released");
     client_expect(one, 200, "0");
-    client_send(two, "POST /hold HTTP/1.1\r\nHost: x\r\nContent-Length: 61439\r\n\r\n");
-    client_send(two, body);
+    send_large(two, "/hold", body);
     while (world_look(&world)->held_count < 2) {
     }
     client_send(one, REQUEST("/release?n=1"));
@@ -249,15 +261,21 @@ static void answer_all(struct world *world)
     }
 }
 
+/* Two requests wait for their answers, and the client is gone. */
+static void leave_two(struct world *world)
+{
+    int fd = client_open(world);
+    client_send(fd, REQUEST("/hold") REQUEST("/hold"));
+    assert_true(world_until(world, two_held));
+    reset(fd);
+    assert_true(world_until(world, none_open));
+}
+
 TEST(who_did_not_ask_may_answer_a_client_that_is_gone)
 {
     struct world world = {0};
     world_start(&world);
-    int fd = client_open(&world);
-    client_send(fd, REQUEST("/hold") REQUEST("/hold"));
-    assert_true(world_until(&world, two_held));
-    reset(fd);
-    assert_true(world_until(&world, none_open));
+    leave_two(&world);
     world_do(&world, answer_all);
     world_stop(&world);
     assert_int_equal(world.seen.gone, 0);
@@ -292,11 +310,7 @@ TEST(who_asks_too_late_is_told_at_once)
 {
     struct world world = {0};
     world_start(&world);
-    int fd = client_open(&world);
-    client_send(fd, REQUEST("/hold") REQUEST("/hold"));
-    assert_true(world_until(&world, two_held));
-    reset(fd);
-    assert_true(world_until(&world, none_open));
+    leave_two(&world);
     world_do(&world, watch_all);
     assert_int_equal(world_look(&world)->gone, 2);
     world_stop(&world);
@@ -325,7 +339,7 @@ TEST(a_client_that_stops_inside_a_request_is_closed)
     struct world world = {0};
     world_start(&world);
     int fd = client_open(&world);
-    client_send(fd, "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\nhell");
+    client_send(fd, half_a_request);
     assert_int_equal(shutdown(fd, SHUT_WR), 0);
     client_expect_end(fd);
     (void)close(fd);
@@ -383,13 +397,11 @@ TEST(a_drain_lets_each_request_end)
     int idle = client_open(&world);
     int busy = client_open(&world);
     int partial = client_open(&world);
-    client_send(idle, REQUEST("/echo"));
-    client_expect(idle, 200, "0 /echo? ");
+    echo(idle);
     client_send(busy, REQUEST("/hold") REQUEST("/hold"));
-    client_send(partial, "POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\nhell");
+    client_send(partial, half_a_request);
     assert_true(world_until(&world, two_held));
-    client_send(idle, REQUEST("/echo")); /* a turn later than partial's bytes */
-    client_expect(idle, 200, "0 /echo? ");
+    echo(idle); /* a turn later than partial's bytes */
     world_do(&world, drain);
     client_expect_end(idle);
     assert_int_equal(world.seen.drained, 0);
@@ -440,7 +452,7 @@ TEST(a_close_tells_all_who_asked_and_frees_the_rest)
     int three = client_open(&world);
     client_send(one, REQUEST("/watch") REQUEST("/hold"));
     client_send(two, REQUEST("/stream"));
-    client_send(three, "POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\nhell");
+    client_send(three, half_a_request);
     while (world_look(&world)->held_count < 2 || world.seen.stream_count < 1) {
     }
     world_do(&world, world_close_server);

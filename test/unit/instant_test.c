@@ -37,6 +37,37 @@ TEST(instant_is_read_from_rfc_3339)
     }
 }
 
+TEST(instant_is_read_from_milliseconds_too)
+{
+    static const struct {
+        const char *text;
+        int64_t ms; /* 7: refused */
+    } rows[] = {
+        {"0", 0},
+        {"1794718800000", 1794718800000},
+        {"-1", -1},
+        {"2026-11-15T13:00:00+08:00", 1794718800000},
+        {"253402300799999", INSTANT_LAST_MS},
+        {"-62135596800000", INSTANT_FIRST_MS},
+        {"253402300800000", 7},
+        {"-62135596800001", 7},
+        {"99999999999999999999", 7},
+        {"-", 7},
+        {"", 7},
+        {"12x", 7},
+        {"1e3", 7},
+        {" 5", 7},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        int64_t ms = 7;
+        struct tocsin_why why = {""};
+        enum tocsin_status status =
+            instant_parse_either(rows[i].text, strlen(rows[i].text), &ms, &why);
+        if (ms != rows[i].ms || (status == TOCSIN_OK) != (ms != 7))
+            fail_msg("%s is %lld: %s", rows[i].text, (long long)ms, why.text);
+    }
+}
+
 TEST(instant_that_is_not_rfc_3339_is_refused_with_the_place)
 {
     static const struct {

@@ -164,7 +164,7 @@ TEST(json_read_nests_as_deep_as_it_was_told)
     struct json_reader reader;
     json_reader_init(&reader, "[{\"a\":[1]}]", 11, 2);
     assert_false(json_read_raw(&reader, NULL));
-    assert_why(&reader, "byte 6: nested too deep, at most 2 levels");
+    assert_why(&reader, "byte 6: \"a\": nested too deep, at most 2 levels");
     /* A container that was left does not count, and its kind is forgotten. */
     assert_true(accepts("[[{}],{\"a\":[]},[[]]]", 20));
     assert_false(accepts("[{\"a\":{}},[\"a\":1]]", 18));

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "runner.h"
+#include "store/sqlite_place.h"
 #include "support/store_model.h"
 #include "support/temp_dir.h"
 
@@ -28,6 +29,13 @@ static void see_damage(void *arg, const char *sentence)
     struct findings *findings = arg;
     findings->damages++;
     (void)snprintf(findings->last, sizeof findings->last, "%s", sentence);
+}
+
+static void see_first_damage(void *arg, const char *sentence)
+{
+    struct findings *findings = arg;
+    if (findings->damages == 0)
+        see_damage(arg, sentence);
 }
 
 static bool see_record(void *arg, const struct store_record *record)
@@ -159,6 +167,93 @@ TEST(a_damaged_page_is_named_by_its_byte)
     assert_true(findings.damages > 0);
     store_model_release(&model);
     temp_dir_release(&dir);
+}
+
+/* The page of the file in which a row begins. */
+static unsigned page_of(const struct temp_dir *dir, const char *table, uint64_t row)
+{
+    struct sqlite_db db = {.path = NULL};
+    char path[200];
+    char text[SQLITE_PLACE_BYTES];
+    unsigned page = 0;
+    (void)snprintf(path, sizeof path, "%s/tocsin.db", dir->path);
+    assert_int_equal(sqlite3_open_v2(path, &db.handle, SQLITE_OPEN_READONLY, NULL), SQLITE_OK);
+    sqlite_place_page(&db, table, row, text);
+    assert_int_equal(sscanf(text, " at byte %*u (page %u", &page), 1);
+    assert_int_equal(sqlite3_close(db.handle), SQLITE_OK);
+    return page;
+}
+
+static void spoil_page(const struct temp_dir *dir, unsigned page)
+{
+    char path[200];
+    char bytes[4096];
+    memset(bytes, 0x5a, sizeof bytes);
+    (void)snprintf(path, sizeof path, "%s/tocsin.db", dir->path);
+    FILE *file = fopen(path, "r+b");
+    assert_non_null(file);
+    assert_int_equal(fseek(file, (long)(page - 1) * 4096, SEEK_SET), 0);
+    assert_int_equal(fwrite(bytes, 1, sizeof bytes, file), sizeof bytes);
+    assert_int_equal(fclose(file), 0);
+}
+
+/* All records but those in the spoiled pages come, from before, between and behind. */
+TEST(what_lies_behind_pages_that_cannot_be_read_is_still_told)
+{
+    struct temp_dir dir;
+    struct store_model model;
+    struct findings findings;
+    struct store_report report;
+    temp_dir_init(&dir);
+    make_store(&dir, &model);
+    uint64_t last_rev = model.living[model.count - 1]->rev;
+    unsigned spoiled[] = {
+        page_of(&dir, "record", model.living[model.count / 3]->rev),
+        page_of(&dir, "record", model.living[2 * model.count / 3]->rev),
+        page_of(&dir, "record", last_rev),
+    };
+    for (size_t pages = 1; pages <= 3; pages++) {
+        uint64_t whole = 0;
+        for (size_t i = 0; i < model.count; i++) {
+            unsigned page = page_of(&dir, "record", model.living[i]->rev);
+            whole += page != spoiled[0] && (pages < 2 || page != spoiled[1]) &&
+                     (pages < 3 || page != spoiled[2]);
+        }
+        spoil_page(&dir, spoiled[pages - 1]);
+        assert_int_equal(inspect(&dir, &findings, &report), TOCSIN_DAMAGED);
+        assert_int_equal(findings.records, whole);
+        assert_true(whole < model.count && findings.events == report.events);
+    }
+    assert_true(findings.events > 0);
+    store_model_release(&model);
+    temp_dir_release(&dir);
+}
+
+TEST(a_page_that_cannot_be_read_is_told_with_its_rows)
+{
+    static const char *const tables[] = {"record", "event"};
+    for (size_t i = 0; i < sizeof tables / sizeof tables[0]; i++) {
+        struct temp_dir dir;
+        struct store_model model;
+        struct findings findings;
+        struct store_report report;
+        char wanted[60];
+        char where[60];
+        temp_dir_init(&dir);
+        make_store(&dir, &model);
+        unsigned page = page_of(&dir, tables[i], 0);
+        spoil_page(&dir, page);
+        findings = (struct findings){0};
+        struct store_inspection inspection = {.damage = see_first_damage, .arg = &findings};
+        assert_int_equal(store_sqlite_inspect(dir.path, &inspection, &report, NULL),
+                         TOCSIN_DAMAGED);
+        (void)snprintf(wanted, sizeof wanted, "table %s, rows 0 to ", tables[i]);
+        (void)snprintf(where, sizeof where, "(page %u) are skipped: ", page);
+        if (strstr(findings.last, wanted) == NULL || strstr(findings.last, where) == NULL)
+            fail_msg("%s", findings.last);
+        store_model_release(&model);
+        temp_dir_release(&dir);
+    }
 }
 
 TEST(no_store_and_a_store_in_use_are_told_apart)

@@ -308,6 +308,23 @@ TEST(text_that_is_no_json_is_told_apart)
     }
 }
 
+TEST(what_is_nested_too_deep_is_told_with_its_field)
+{
+    static const char *const opens[] = {"[", "{\"a\":"};
+    for (size_t i = 0; i < sizeof opens / sizeof opens[0]; i++) {
+        char body[600] = "{\"payload\":";
+        size_t at = strlen(body);
+        for (int depth = 0; depth < JSON_DEPTH_MAX; depth++)
+            at += (size_t)snprintf(body + at, sizeof body - at, "%s", opens[i]);
+        struct task task;
+        struct tocsin_why why = {""};
+        bool malformed = true;
+        assert_int_equal(read_text(body, &task, &malformed, &why), TOCSIN_INVALID);
+        assert_false(malformed);
+        assert_string_equal(why.text, "payload: nested too deep, at most 64 levels");
+    }
+}
+
 /* One field with a string of so many letters, to be freed. */
 static char *long_body(const char *field, size_t letters)
 {

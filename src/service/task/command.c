@@ -93,7 +93,8 @@ static bool matches(struct tasks_call *call, const struct engine_record *record)
         (void)tasks_refuse(call, TASKS_UNMATCHED, "If-Match: there is no such record");
         return false;
     }
-    if (call->if_match && record->rev != call->if_match_rev) {
+    if (call->if_match && call->if_match_rev != TASKS_ANY_REV &&
+        record->rev != call->if_match_rev) {
         call->outcome = TASKS_UNMATCHED;
         (void)snprintf(call->why.text, sizeof call->why.text,
                        "If-Match: its rev is \"%llu\" now, not \"%llu\"",
@@ -101,6 +102,21 @@ static bool matches(struct tasks_call *call, const struct engine_record *record)
         return false;
     }
     return true;
+}
+
+/* The task a verb is for. False: the verb ends here, with this status; when that is OK, the call
+ * says why. */
+static bool find(struct tasks_call *call, struct change *change, struct engine_record *ret_record,
+                 struct task *ret_task, enum tocsin_status *ret_status)
+{
+    *ret_status = get(call, change, ret_record, ret_task);
+    if (*ret_status == TOCSIN_OK)
+        return matches(call, ret_record);
+    if (*ret_status == TOCSIN_NONE)
+        *ret_status = matches(call, NULL)
+                          ? tasks_refuse(call, TASKS_MISSING, "there is no such task")
+                          : TOCSIN_OK;
+    return false;
 }
 
 static bool leased(const struct tasks_call *call, const struct engine_record *record,
@@ -262,11 +278,8 @@ static enum tocsin_status cancel(struct tasks_call *call, struct change *change)
     struct tasks *tasks = call->tasks;
     struct engine_record record;
     struct task task;
-    enum tocsin_status status = get(call, change, &record, &task);
-    if (status == TOCSIN_NONE)
-        return matches(call, NULL) ? tasks_refuse(call, TASKS_MISSING, "there is no such task")
-                                   : TOCSIN_OK;
-    if (status != TOCSIN_OK || !matches(call, &record))
+    enum tocsin_status status;
+    if (!find(call, change, &record, &task, &status))
         return status;
     if (task.rhythm == TASK_ONCE && record.mark != TASK_FAILED && leased(call, &record, &task))
         return cancel_running(call, change, &record, &task);
@@ -278,7 +291,7 @@ static enum tocsin_status cancel(struct tasks_call *call, struct change *change)
     if (status != TOCSIN_OK)
         return status;
     tasks_event(tasks, change, call->id, "cancelled", &task, false);
-    tasks_ended_after(tasks, change, &record, &task, false);
+    tasks_ended_after(tasks, change, &record, &task, FINISHED_CANCELLED);
     tasks_count_after(tasks, change, TASKS_CANCELLED, 1);
     struct task_view view = tasks_view(tasks, &record, &task);
     view.status = "cancelled";
@@ -293,10 +306,8 @@ static enum tocsin_status pause(struct tasks_call *call, struct change *change)
     struct tasks *tasks = call->tasks;
     struct engine_record record;
     struct task task;
-    enum tocsin_status status = get(call, change, &record, &task);
-    if (status == TOCSIN_NONE)
-        return tasks_refuse(call, TASKS_MISSING, "there is no such task");
-    if (status != TOCSIN_OK || !matches(call, &record))
+    enum tocsin_status status;
+    if (!find(call, change, &record, &task, &status))
         return status;
     if (record.mark == TASK_FAILED)
         return tasks_refuse(call, TASKS_CONFLICTING,
@@ -339,10 +350,8 @@ static enum tocsin_status resume(struct tasks_call *call, struct change *change)
     struct tasks *tasks = call->tasks;
     struct engine_record record;
     struct task task;
-    enum tocsin_status status = get(call, change, &record, &task);
-    if (status == TOCSIN_NONE)
-        return tasks_refuse(call, TASKS_MISSING, "there is no such task");
-    if (status != TOCSIN_OK || !matches(call, &record))
+    enum tocsin_status status;
+    if (!find(call, change, &record, &task, &status))
         return status;
     if (record.mark != TASK_PAUSED)
         return answer_as_staged(call, change);
@@ -354,7 +363,7 @@ static enum tocsin_status resume(struct tasks_call *call, struct change *change)
     status = answer_as_staged(call, change);
     if (status == TOCSIN_NONE) { /* a cron that never comes again: it has ended */
         struct task_view view = tasks_view(tasks, &record, &task);
-        view.status = "completed";
+        view.status = task.last_error.size > 0 ? "failed" : "completed";
         write_answer(call, &task, &view);
         status = TOCSIN_OK;
     }
@@ -366,10 +375,8 @@ static enum tocsin_status fire(struct tasks_call *call, struct change *change)
     struct tasks *tasks = call->tasks;
     struct engine_record record;
     struct task task;
-    enum tocsin_status status = get(call, change, &record, &task);
-    if (status == TOCSIN_NONE)
-        return tasks_refuse(call, TASKS_MISSING, "there is no such task");
-    if (status != TOCSIN_OK || !matches(call, &record))
+    enum tocsin_status status;
+    if (!find(call, change, &record, &task, &status))
         return status;
     if (record.mark == TASK_FAILED)
         return tasks_refuse(call, TASKS_CONFLICTING,
@@ -412,7 +419,7 @@ static enum tocsin_status settle_incident(struct tasks_call *call, struct change
     enum tocsin_status status = tasks_put_doc(tasks, change, kind, record->key, task, TASK_WAITING,
                                               engine_now_up_ms(tasks->engine), STORE_ELAPSED, NULL);
     if (status == TOCSIN_OK && kind == tasks->run_kind)
-        status = schedule_run_reopened(tasks, change, task->id, task->occurrence, !task->by_hand);
+        status = schedule_run_reopened(tasks, change, task);
     return status;
 }
 

@@ -36,7 +36,7 @@ static enum tocsin_status fail_for_good(struct tasks *tasks, struct change *chan
     enum tocsin_status status = tasks_put_doc(tasks, change, kind, record->key, task, TASK_FAILED,
                                               STORE_NEVER, STORE_ELAPSED, &rev);
     if (status == TOCSIN_OK && of_schedule)
-        status = schedule_run_ended(tasks, change, task->id, task, false);
+        status = schedule_run_ended(tasks, change, task, false);
     if (status != TOCSIN_OK)
         return status;
     tasks_event(tasks, change, task->id, "failed", task, true);
@@ -52,7 +52,7 @@ static enum tocsin_status cancel_now(struct tasks *tasks, struct change *change,
     if (status != TOCSIN_OK)
         return status;
     tasks_event(tasks, change, task->id, "cancelled", task, false);
-    tasks_ended_after(tasks, change, record, task, false);
+    tasks_ended_after(tasks, change, record, task, FINISHED_CANCELLED);
     return TOCSIN_OK;
 }
 
@@ -161,7 +161,7 @@ static enum tocsin_status ack(struct tasks_call *call, struct change *change, st
     if (!known)
         task.attempt = run->attempt;
     if (run->of_schedule) {
-        status = schedule_run_ended(tasks, change, task.id, &task, true);
+        status = schedule_run_ended(tasks, change, &task, true);
         if (status == TOCSIN_OK)
             status = change_drop(change, tasks->run_kind, record.key);
     } else {

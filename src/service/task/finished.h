@@ -12,6 +12,8 @@
 #include "base/siphash.h"
 #include "base/number_map.h"
 
+enum finished_how { FINISHED_COMPLETED, FINISHED_CANCELLED, FINISHED_FAILED };
+
 struct finished_task {
     void *owner; /* of whoever made it */
     uint64_t rev;
@@ -21,7 +23,7 @@ struct finished_task {
     uint32_t id_size;
     uint32_t doc_size;
     uint32_t result_size;
-    bool completed; /* else cancelled */
+    enum finished_how how;
     uint64_t hash;  /* the ring's, and the next */
     uint64_t order; /* rises with each */
     char bytes[];   /* id, doc, result */

@@ -85,15 +85,21 @@ static bool read_finished(struct tasks *tasks, const struct finished_task *ended
     if (task_decode(finished_doc(ended), &tasks->lists, ret_task) != TOCSIN_OK)
         return false;
     ret_task->id = finished_id(ended);
-    if (ended->completed && ret_task->rhythm == TASK_ONCE)
+    if (ended->how == FINISHED_COMPLETED && ret_task->rhythm == TASK_ONCE)
         ret_task->executed = 1;
     return true;
 }
 
+static const char *const how_names[] = {
+    [FINISHED_COMPLETED] = "completed",
+    [FINISHED_CANCELLED] = "cancelled",
+    [FINISHED_FAILED] = "failed",
+};
+
 static struct task_view finished_view(const struct finished_task *ended, const struct task *task)
 {
     return (struct task_view){
-        .status = ended->completed ? "completed" : "cancelled",
+        .status = how_names[ended->how],
         .rev = ended->rev,
         .due_ms = ended->due_ms,
         .attempt = ended->attempt,
@@ -318,6 +324,19 @@ struct listing {
  * one scan sees: then it goes on, some scans, before a page without a task is the answer. */
 enum { SCANS_MAX = 200 };
 
+/* Failed are incidents, which are records, and schedules whose last run failed, which are not:
+ * they come behind the others. */
+#define FINISHED_FIRST (UINT64_C(1) << 52)
+
+static bool lists_finished(const struct tasks_filter *filter)
+{
+    for (size_t i = 0; i < sizeof how_names / sizeof how_names[0]; i++) {
+        if (bytes_are(filter->status, how_names[i]))
+            return true;
+    }
+    return false;
+}
+
 static bool starts_with(struct bytes text, struct bytes prefix)
 {
     return text.size >= prefix.size &&
@@ -336,6 +355,8 @@ static void write_next(struct reading *reading, uint64_t next)
     json_write_object_end(&reading->writer);
 }
 
+static void list_finished(struct reading *reading, const struct tasks_filter *filter, size_t count);
+
 static bool listed(void *arg, enum tocsin_status status, const struct engine_record *record,
                    uint64_t next)
 {
@@ -351,8 +372,13 @@ static bool listed(void *arg, enum tocsin_status status, const struct engine_rec
         return false;
     }
     if (record == NULL) {
-        write_next(reading, listing->full ? listing->last_rev : next);
-        reading_end(reading, outcome_of(status));
+        listing->filter.after = 0;
+        if (status == TOCSIN_OK && !listing->full && next == 0 && lists_finished(filter)) {
+            list_finished(reading, filter, listing->count);
+        } else {
+            write_next(reading, listing->full ? listing->last_rev : next);
+            reading_end(reading, outcome_of(status));
+        }
         free(listing);
         return false;
     }
@@ -373,19 +399,18 @@ static bool listed(void *arg, enum tocsin_status status, const struct engine_rec
 }
 
 /* Those that ended are in memory. Their cursor is the order in which they did, one a place of
- * the ring; the newest come last. Behind a task that lives again its past is not shown. */
-static void list_finished(struct reading *reading, const struct tasks_filter *filter)
+ * the ring, above all revs; the newest come last. Behind a task that lives again its past is not
+ * shown. count: already in the list. */
+static void list_finished(struct reading *reading, const struct tasks_filter *filter, size_t count)
 {
     const struct finished *finished = &reading->tasks->finished;
-    bool completed = bytes_are(filter->status, "completed");
-    uint64_t before = finished->order - finished->count; /* of the oldest */
+    uint64_t before = FINISHED_FIRST + finished->order - finished->count; /* of the oldest */
     uint64_t at = filter->after > before ? filter->after - before : 0;
     uint64_t end = at + reading->tasks->limits.list_scan;
-    size_t count = 0;
     for (; at < finished->count && at < end; at++) {
         const struct finished_task *ended = finished_at(finished, (uint32_t)at);
         struct task task;
-        if (ended == NULL || ended->completed != completed ||
+        if (ended == NULL || !bytes_are(filter->status, how_names[ended->how]) ||
             !starts_with(finished_id(ended), filter->prefix) ||
             engine_has(reading->tasks->engine, reading->tasks->task_kind, finished_id(ended)) ||
             !read_finished(reading->tasks, ended, &task) ||
@@ -408,8 +433,9 @@ void tasks_list(struct tasks *tasks, const struct tasks_filter *filter, tasks_re
     json_write_object(&reading->writer);
     json_write_key(&reading->writer, "tasks");
     json_write_array(&reading->writer);
-    if (bytes_are(filter->status, "completed") || bytes_are(filter->status, "cancelled")) {
-        list_finished(reading, filter);
+    bool failed = bytes_are(filter->status, how_names[FINISHED_FAILED]);
+    if (lists_finished(filter) && (!failed || filter->after >= FINISHED_FIRST)) {
+        list_finished(reading, filter, 0);
         return;
     }
     size_t size = filter->status.size + filter->prefix.size + filter->queue.size;

@@ -83,10 +83,10 @@ static enum tocsin_status add_run(struct tasks *tasks, struct change *change, st
     return status;
 }
 
-/* Its next time, or rest until a run has ended. */
+/* Its next time, or rest until a run has ended. Or its end, as its last run ended. */
 static enum tocsin_status put_schedule(struct tasks *tasks, struct change *change,
                                        const struct engine_record *record, struct task *task,
-                                       uint64_t *ret_rev)
+                                       bool failed)
 {
     enum task_mark mark = record->mark == TASK_PAUSED ? TASK_PAUSED : TASK_SCHEDULED;
     int64_t due = mark == TASK_PAUSED ? record->due_ms : STORE_NEVER;
@@ -101,13 +101,14 @@ static enum tocsin_status put_schedule(struct tasks *tasks, struct change *chang
     }
     if (task->open_count == 0 && task->backlog_count == 0 &&
         (task->left == 0 || (ended && !task->from_end && mark != TASK_PAUSED))) {
-        tasks_ended_after(tasks, change, record, task, true);
+        tasks_ended_after(tasks, change, record, task,
+                          failed ? FINISHED_FAILED : FINISHED_COMPLETED);
         return change_drop(change, tasks->task_kind, record->key);
     }
     if (ended)
         task->nominal_ms = 0;
     return tasks_put_doc(tasks, change, tasks->task_kind, record->key, task, mark, due, basis,
-                         ret_rev);
+                         NULL);
 }
 
 static enum tocsin_status take_occurrence(struct tasks *tasks, struct change *change,
@@ -153,7 +154,7 @@ enum tocsin_status schedule_due(struct tasks *tasks, struct change *change,
         return status;
     task->skipped += set->skipped + overlapped;
     task->nominal_ms = set->next_ms;
-    status = put_schedule(tasks, change, record, task, NULL);
+    status = put_schedule(tasks, change, record, task, task->last_error.size > 0);
     if (status != TOCSIN_OK)
         return status;
     if (overlapped > 0)
@@ -194,6 +195,93 @@ static bool take_out(uint64_t *list, size_t *count, uint64_t number)
     return false;
 }
 
+static void put_in(struct draft *draft, uint64_t number)
+{
+    size_t at = draft->task.open_count++;
+    for (; at > 0 && draft->open[at - 1] > number; at--)
+        draft->open[at] = draft->open[at - 1];
+    draft->open[at] = number;
+}
+
+/* ---- the run of a schedule that is gone, and remembered */
+
+struct amendment {
+    struct tasks *tasks;
+    enum run_news { RUN_DONE, RUN_FAILED, RUN_REOPENED } news;
+    uint64_t number;
+    int64_t created_ms; /* of the run */
+    size_t id_size;
+    char id[];
+};
+
+/* False: this run is not of that schedule, but of another that had its id. */
+static bool amend(struct draft *draft, const struct amendment *news, enum finished_how *how)
+{
+    struct task *task = &draft->task;
+    if (news->news == RUN_REOPENED) {
+        if (news->created_ms < task->created_ms || task->open_count >= TASK_BACKLOG_MAX)
+            return false;
+        put_in(draft, news->number);
+        task->failed -= task->failed > 0;
+        return true;
+    }
+    if (!take_out(draft->open, &task->open_count, news->number))
+        return false;
+    bool well = news->news == RUN_DONE;
+    task->executed += well;
+    task->failed += !well;
+    if (well)
+        task->last_error = (struct bytes){NULL, 0};
+    if (*how != FINISHED_CANCELLED)
+        *how = well ? FINISHED_COMPLETED : FINISHED_FAILED;
+    return true;
+}
+
+static void amend_now(void *arg, enum tocsin_status status)
+{
+    struct amendment *news = arg;
+    struct tasks *tasks = news->tasks;
+    struct bytes id = {news->id, news->id_size};
+    struct task task;
+    const struct finished_task *ended =
+        status == TOCSIN_OK ? finished_find(&tasks->finished, id) : NULL;
+    if (ended != NULL &&
+        task_decode(finished_doc(ended), &tasks->other_lists, &task) == TOCSIN_OK) {
+        struct finished_task ending = *ended;
+        struct draft *draft = draft_of(tasks, &task);
+        struct buffer *doc = &tasks->other_doc;
+        buffer_clear(doc);
+        if (amend(draft, news, &ending.how))
+            task_encode(&draft->task, doc);
+        struct finished_task *amended = NULL;
+        if (doc->size > 0 && buffer_status(doc) == TOCSIN_OK)
+            amended = finished_task_create(&ending, id, (struct bytes){doc->data, doc->size},
+                                           finished_result(ended));
+        if (amended != NULL)
+            finished_take(&tasks->finished, amended);
+    }
+    free(news);
+}
+
+/* Once it is durable; without memory for it, it is not counted. */
+static void amend_after(struct tasks *tasks, struct change *change, const struct task *run,
+                        enum run_news what)
+{
+    struct amendment *news = malloc(sizeof *news + run->id.size);
+    if (news == NULL)
+        return;
+    *news = (struct amendment){.tasks = tasks,
+                               .news = what,
+                               .number = run->occurrence,
+                               .created_ms = run->created_ms,
+                               .id_size = run->id.size};
+    memcpy(news->id, run->id.at, run->id.size);
+    if (change_then(change, amend_now, news) != TOCSIN_OK)
+        free(news);
+}
+
+/* ---- the run of one that is here */
+
 static enum tocsin_status begin_waiting(struct tasks *tasks, struct change *change,
                                         struct draft *draft)
 {
@@ -205,14 +293,16 @@ static enum tocsin_status begin_waiting(struct tasks *tasks, struct change *chan
     return add_run(tasks, change, draft, nominal, false);
 }
 
-enum tocsin_status schedule_run_ended(struct tasks *tasks, struct change *change, struct bytes id,
+enum tocsin_status schedule_run_ended(struct tasks *tasks, struct change *change,
                                       const struct task *run, bool well)
 {
     struct engine_record record;
     struct task decoded;
-    enum tocsin_status status = change_get(change, tasks->task_kind, id, &record);
-    if (status == TOCSIN_NONE)
-        return TOCSIN_OK; /* cancelled meanwhile: the run was allowed to finish */
+    enum tocsin_status status = change_get(change, tasks->task_kind, run->id, &record);
+    if (status == TOCSIN_NONE) { /* cancelled meanwhile: the run was allowed to finish */
+        amend_after(tasks, change, run, well ? RUN_DONE : RUN_FAILED);
+        return TOCSIN_OK;
+    }
     if (status == TOCSIN_OK)
         status = tasks_decode(&record, &tasks->other_lists, &decoded);
     if (status != TOCSIN_OK)
@@ -235,17 +325,19 @@ enum tocsin_status schedule_run_ended(struct tasks *tasks, struct change *change
     if (none_next && (!task->from_end || task->open_count > 0 ||
                       rhythm_after(task, NULL, now, &task->nominal_ms) != TOCSIN_OK))
         task->nominal_ms = STORE_NEVER;
-    return put_schedule(tasks, change, &record, task, NULL);
+    return put_schedule(tasks, change, &record, task, !well);
 }
 
 enum tocsin_status schedule_run_reopened(struct tasks *tasks, struct change *change,
-                                         struct bytes id, uint64_t number, bool counts)
+                                         const struct task *run)
 {
     struct engine_record record;
     struct task decoded;
-    enum tocsin_status status = change_get(change, tasks->task_kind, id, &record);
-    if (status == TOCSIN_NONE)
+    enum tocsin_status status = change_get(change, tasks->task_kind, run->id, &record);
+    if (status == TOCSIN_NONE) {
+        amend_after(tasks, change, run, RUN_REOPENED);
         return TOCSIN_OK;
+    }
     if (status == TOCSIN_OK)
         status = tasks_decode(&record, &tasks->other_lists, &decoded);
     if (status != TOCSIN_OK)
@@ -254,15 +346,9 @@ enum tocsin_status schedule_run_reopened(struct tasks *tasks, struct change *cha
     struct task *task = &draft->task;
     if (task->open_count >= TASK_BACKLOG_MAX)
         return TOCSIN_FULL;
-    size_t at = task->open_count;
-    while (at > 0 && draft->open[at - 1] > number)
-        at--;
-    memmove(draft->open + at + 1, draft->open + at,
-            (task->open_count - at) * sizeof draft->open[0]);
-    draft->open[at] = number;
-    task->open_count++;
+    put_in(draft, run->occurrence);
     task->failed -= task->failed > 0;
-    if (counts && task->left >= 0 && task->left < task->repeat)
+    if (!run->by_hand && task->left >= 0 && task->left < task->repeat)
         task->left++;
     task->origin = tasks_origin(task, &record);
     return tasks_put_doc(tasks, change, tasks->task_kind, record.key, task,
@@ -304,5 +390,5 @@ enum tocsin_status schedule_resume(struct tasks *tasks, struct change *change,
     else
         rhythm_resume(task, zone, ended_ms, &task->nominal_ms, ret_skipped);
     task->skipped += *ret_skipped;
-    return put_schedule(tasks, change, &as_scheduled, task, NULL);
+    return put_schedule(tasks, change, &as_scheduled, task, task->last_error.size > 0);
 }

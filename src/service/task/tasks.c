@@ -263,13 +263,14 @@ void tasks_acked_after(struct tasks *tasks, struct change *change,
         .fence = run->fence,
         .due_ms = run->due_ms,
         .attempt = run->attempt,
-        .completed = true,
+        .how = FINISHED_COMPLETED,
     };
     finish_after(tasks, change, &ending, record->key, record->doc, result);
 }
 
 void tasks_ended_after(struct tasks *tasks, struct change *change,
-                       const struct engine_record *record, const struct task *task, bool completed)
+                       const struct engine_record *record, const struct task *task,
+                       enum finished_how how)
 {
     struct task_view view = tasks_view(tasks, record, task);
     struct finished_task ending = {
@@ -277,7 +278,7 @@ void tasks_ended_after(struct tasks *tasks, struct change *change,
         .fence = view.fence,
         .due_ms = view.due_ms,
         .attempt = view.attempt,
-        .completed = completed,
+        .how = how,
     };
     struct buffer *doc = &tasks->other_doc;
     buffer_clear(doc);
@@ -296,7 +297,7 @@ static enum tocsin_status skip_missed(struct tasks *tasks, struct change *change
     if (status != TOCSIN_OK)
         return status;
     tasks_event(tasks, change, task->id, "skipped", task, true);
-    tasks_ended_after(tasks, change, record, task, false);
+    tasks_ended_after(tasks, change, record, task, FINISHED_CANCELLED);
     tasks_count_after(tasks, change, TASKS_SKIPPED_MISFIRE, 1);
     return TOCSIN_OK;
 }

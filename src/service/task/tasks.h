@@ -130,6 +130,8 @@ enum tasks_verb {
     TASKS_KEY, /* nothing but its Idempotency-Key: that of many calls which are one request */
 };
 
+#define TASKS_ANY_REV UINT64_MAX /* if_match_rev of who asks that there is one, whichever */
+
 /* One change asked for from outside. The caller fills the upper part and keeps all of it,
  * and every byte it points to, until done. */
 struct tasks_call {

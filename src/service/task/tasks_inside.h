@@ -188,7 +188,8 @@ void tasks_acked_after(struct tasks *tasks, struct change *change,
                        const struct engine_record *record, const struct run *run,
                        struct bytes result);
 void tasks_ended_after(struct tasks *tasks, struct change *change,
-                       const struct engine_record *record, const struct task *task, bool completed);
+                       const struct engine_record *record, const struct task *task,
+                       enum finished_how how);
 void tasks_write_json(struct buffer *out, const struct task *task, const struct task_view *view);
 
 /* command.c */
@@ -263,11 +264,12 @@ enum tocsin_status schedule_fire(struct tasks *tasks, struct change *change,
 enum tocsin_status schedule_resume(struct tasks *tasks, struct change *change,
                                    const struct engine_record *record, struct task *task,
                                    int64_t late_ms, uint64_t *ret_skipped);
-/* A run of it has ended, as its last error tells when not well. The schedule may be gone. */
-enum tocsin_status schedule_run_ended(struct tasks *tasks, struct change *change, struct bytes id,
+/* A run of it has ended, as its last error tells when not well; or begins anew, after it had
+ * failed for good. The schedule may be gone: then what is remembered of it changes. */
+enum tocsin_status schedule_run_ended(struct tasks *tasks, struct change *change,
                                       const struct task *run, bool well);
 enum tocsin_status schedule_run_reopened(struct tasks *tasks, struct change *change,
-                                         struct bytes id, uint64_t number, bool counts);
+                                         const struct task *run);
 size_t schedule_run_key(struct bytes id, uint64_t number, char ret_key[TASK_ID_BYTES_MAX + 24]);
 int64_t schedule_now(const struct tasks *tasks, enum store_basis basis);
 
