@@ -27,33 +27,33 @@ static void call_run(struct tocsin_engine *engine, struct order *order)
     tasks_start(engine->tasks, &self->call);
 }
 
-static enum tocsin_status status_of(enum tasks_outcome outcome)
+static enum tocsin_status status_of(enum outcome outcome)
 {
     switch (outcome) {
-    case TASKS_OK:
-    case TASKS_MADE:
+    case OUTCOME_OK:
+    case OUTCOME_MADE:
         return TOCSIN_OK;
-    case TASKS_REQUESTED:
+    case OUTCOME_REQUESTED:
         return TOCSIN_BUSY;
-    case TASKS_INVALID:
+    case OUTCOME_INVALID:
         return TOCSIN_INVALID;
-    case TASKS_MISSING:
+    case OUTCOME_MISSING:
         return TOCSIN_NONE;
-    case TASKS_CONFLICTING:
-    case TASKS_UNMATCHED:
+    case OUTCOME_CONFLICTING:
+    case OUTCOME_UNMATCHED:
         return TOCSIN_CONFLICT;
-    case TASKS_LOST:
-    case TASKS_TO_CANCEL:
+    case OUTCOME_LOST:
+    case OUTCOME_TO_CANCEL:
         return TOCSIN_FENCED;
-    case TASKS_TOO_MANY:
+    case OUTCOME_TOO_MANY:
         return TOCSIN_FULL;
-    case TASKS_OVERLOADED:
+    case OUTCOME_OVERLOADED:
         return TOCSIN_OVERLOADED;
-    case TASKS_NO_SPACE:
+    case OUTCOME_NO_SPACE:
         return TOCSIN_NO_SPACE;
-    case TASKS_BROKEN:
+    case OUTCOME_BROKEN:
         return TOCSIN_DAMAGED;
-    case TASKS_UNAVAILABLE:
+    case OUTCOME_UNAVAILABLE:
         break;
     }
     return TOCSIN_UNAVAILABLE;
@@ -68,7 +68,7 @@ static enum tocsin_status ask(struct tocsin_engine *engine, struct call_order *s
     self->call.arg = self;
     buffer_init(&self->call.answer, ANSWER_BYTES_MAX);
     embed_order(engine, &self->order);
-    if (ret_why != NULL && self->call.outcome == TASKS_CONFLICTING)
+    if (ret_why != NULL && self->call.outcome == OUTCOME_CONFLICTING)
         (void)snprintf(ret_why->text, sizeof ret_why->text, "id: there is such a task already");
     else if (ret_why != NULL)
         *ret_why = self->call.why;

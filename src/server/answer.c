@@ -39,28 +39,28 @@ static const struct {
     int status;
     const char *code;
 } outcomes[] = {
-    [TASKS_OK] = {200, ""},
-    [TASKS_MADE] = {201, ""},
-    [TASKS_REQUESTED] = {202, ""},
-    [TASKS_INVALID] = {400, "VALIDATE_FAILED"},
-    [TASKS_MISSING] = {404, "NOT_FOUND"},
-    [TASKS_CONFLICTING] = {409, "CONFLICT"},
-    [TASKS_LOST] = {409, "FENCED"},
-    [TASKS_TO_CANCEL] = {409, "CANCEL_REQUESTED"},
-    [TASKS_UNMATCHED] = {412, "CONFLICT"},
-    [TASKS_TOO_MANY] = {429, "RATE_LIMITED"},
-    [TASKS_OVERLOADED] = {503, "OVERLOADED"},
-    [TASKS_UNAVAILABLE] = {503, "UNAVAILABLE"},
-    [TASKS_NO_SPACE] = {507, "UNAVAILABLE"},
-    [TASKS_BROKEN] = {500, "UNAVAILABLE"},
+    [OUTCOME_OK] = {200, ""},
+    [OUTCOME_MADE] = {201, ""},
+    [OUTCOME_REQUESTED] = {202, ""},
+    [OUTCOME_INVALID] = {400, "VALIDATE_FAILED"},
+    [OUTCOME_MISSING] = {404, "NOT_FOUND"},
+    [OUTCOME_CONFLICTING] = {409, "CONFLICT"},
+    [OUTCOME_LOST] = {409, "FENCED"},
+    [OUTCOME_TO_CANCEL] = {409, "CANCEL_REQUESTED"},
+    [OUTCOME_UNMATCHED] = {412, "CONFLICT"},
+    [OUTCOME_TOO_MANY] = {429, "RATE_LIMITED"},
+    [OUTCOME_OVERLOADED] = {503, "OVERLOADED"},
+    [OUTCOME_UNAVAILABLE] = {503, "UNAVAILABLE"},
+    [OUTCOME_NO_SPACE] = {507, "UNAVAILABLE"},
+    [OUTCOME_BROKEN] = {500, "UNAVAILABLE"},
 };
 
-int answer_status(enum tasks_outcome outcome)
+int answer_status(enum outcome outcome)
 {
     return outcomes[outcome].status;
 }
 
-const char *answer_code(enum tasks_outcome outcome)
+const char *answer_code(enum outcome outcome)
 {
     return outcomes[outcome].code;
 }
@@ -170,9 +170,8 @@ void answer_json(struct server *server, struct http_exchange *exchange, int stat
     answer_bytes(server, exchange, status, "application/json", json, rev != 0 ? etag : NULL);
 }
 
-void answer_outcome(struct server *server, struct http_exchange *exchange,
-                    enum tasks_outcome outcome, uint64_t rev, struct bytes json, const char *why,
-                    bool replayed)
+void answer_outcome(struct server *server, struct http_exchange *exchange, enum outcome outcome,
+                    uint64_t rev, struct bytes json, const char *why, bool replayed)
 {
     int status = answer_status(outcome);
     if (status >= 400) {

@@ -33,6 +33,7 @@ struct server {
     struct store_state store_state;
     struct engine_threads *threads;
     struct engine *engine;
+    struct idem *idem;
     struct tasks *tasks;
     struct http_server **http; /* one for each address */
     size_t http_count;
@@ -119,11 +120,10 @@ void answer_bytes(struct server *server, struct http_exchange *exchange, int sta
  * is, unless the name is NULL. */
 void answer_write_problem(struct buffer *out, int status, const char *code, const char *detail,
                           const char *of, struct bytes name);
-int answer_status(enum tasks_outcome outcome);
-const char *answer_code(enum tasks_outcome outcome);
-void answer_outcome(struct server *server, struct http_exchange *exchange,
-                    enum tasks_outcome outcome, uint64_t rev, struct bytes json, const char *why,
-                    bool replayed);
+int answer_status(enum outcome outcome);
+const char *answer_code(enum outcome outcome);
+void answer_outcome(struct server *server, struct http_exchange *exchange, enum outcome outcome,
+                    uint64_t rev, struct bytes json, const char *why, bool replayed);
 
 /* ---- handlers */
 

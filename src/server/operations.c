@@ -158,7 +158,7 @@ void operations_metrics(const struct route_request *request)
     set(server, M_TASKS_LIMIT, server->config->limits.tasks_pending);
     set(server, M_TASKS_RUNNING, tasks.leased);
     set(server, M_INCIDENTS, tasks.incidents);
-    set(server, M_IDEMPOTENCY, tasks.idem);
+    set(server, M_IDEMPOTENCY, idem_count(server->idem));
     set(server, M_COMMANDS_QUEUED, engine.waiting + engine.open + engine.flying);
     set(server, M_COMMANDS_LIMIT, engine_limits_default.waiting);
     set(server, M_STORE_RECORDS, engine.puts);

@@ -123,7 +123,7 @@ static struct task_request *add_part(struct many *many, enum tasks_verb verb)
     return self;
 }
 
-static void part_refused(struct task_request *self, enum tasks_outcome outcome, const char *why)
+static void part_refused(struct task_request *self, enum outcome outcome, const char *why)
 {
     self->call.outcome = outcome;
     (void)snprintf(self->call.why.text, sizeof self->call.why.text, "%s", why);
@@ -132,7 +132,7 @@ static void part_refused(struct task_request *self, enum tasks_outcome outcome, 
 
 static void part_overloaded(struct task_request *self)
 {
-    part_refused(self, TASKS_OVERLOADED, "no memory for this one now: try again");
+    part_refused(self, OUTCOME_OVERLOADED, "no memory for this one now: try again");
 }
 
 /* ---- an Idempotency-Key of them all */
@@ -178,7 +178,7 @@ static void many_begin(struct many *many, void (*begin)(struct many *many), bool
     many->deferred = (struct loop_deferred){.run = begin_deferred, .arg = many};
     key->many = many;
     key->call.done = key_answered;
-    key->call.id = key->call.idem_key;
+    key->call.id = key->call.idem.key;
     key->call.urgent = urgent;
     task_request_start(key);
 }
@@ -227,7 +227,7 @@ static void read_line(struct task_request *self, struct bytes line)
 {
     struct tocsin_why why;
     if (task_request_wish(self, line, false, &self->malformed, &why) != TOCSIN_OK) {
-        part_refused(self, TASKS_INVALID, why.text);
+        part_refused(self, OUTCOME_INVALID, why.text);
         return;
     }
     self->to_start = true;

@@ -35,13 +35,14 @@ static struct read_request *read_begin(const struct route_request *request)
     return self;
 }
 
-static void read_done(void *arg, enum tasks_outcome outcome, uint64_t rev, struct bytes json)
+static void read_done(void *arg, enum outcome outcome, uint64_t rev, struct bytes json)
 {
     struct read_request *self = arg;
-    const char *why = outcome == TASKS_OK        ? ""
-                      : outcome == TASKS_MISSING ? "there is no such task"
-                      : outcome == TASKS_BROKEN ? "the record is damaged: tocsin verify tells where"
-                                                : "too much is under way: try again a little later";
+    const char *why = outcome == OUTCOME_OK        ? ""
+                      : outcome == OUTCOME_MISSING ? "there is no such task"
+                      : outcome == OUTCOME_BROKEN
+                          ? "the record is damaged: tocsin verify tells where"
+                          : "too much is under way: try again a little later";
     answer_outcome(self->server, self->exchange, outcome, rev, json, why, false);
     free(self);
 }
@@ -235,7 +236,7 @@ static void preview_done(struct engine_read *read)
     char detail[240];
     (void)snprintf(detail, sizeof detail, "tz: %s", self->why.text);
     answer_outcome(self->base.server, self->base.exchange,
-                   self->status == TOCSIN_OK ? TASKS_OK : TASKS_INVALID, 0,
+                   self->status == TOCSIN_OK ? OUTCOME_OK : OUTCOME_INVALID, 0,
                    (struct bytes){self->out.data, self->out.size}, detail, false);
     buffer_release(&self->out);
     free(self);
@@ -309,13 +310,13 @@ static void lease_free(struct lease_request *self)
 static void lease_answered(struct tasks_lease *lease)
 {
     struct lease_request *self = (struct lease_request *)lease;
-    enum tasks_outcome outcome = lease->outcome;
+    enum outcome outcome = lease->outcome;
     if (self->exchange != NULL) {
-        if (outcome == TASKS_OK && buffer_status(&lease->answer) != TOCSIN_OK)
-            outcome = TASKS_OVERLOADED;
+        if (outcome == OUTCOME_OK && buffer_status(&lease->answer) != TOCSIN_OK)
+            outcome = OUTCOME_OVERLOADED;
         answer_outcome(self->server, self->exchange, outcome, 0,
                        (struct bytes){lease->answer.data, lease->answer.size},
-                       outcome == TASKS_TOO_MANY
+                       outcome == OUTCOME_TOO_MANY
                            ? "too many queues, or lease calls that wait: try again later"
                            : tocsin_status_text(TOCSIN_NO_MEMORY),
                        false);

@@ -145,7 +145,7 @@ static bool read_rev(struct bytes text, uint64_t *ret_rev)
 {
     enum { DIGITS_MAX = 19 }; /* a rev has no more, so nothing wraps */
     if (bytes_are(text, "*")) {
-        *ret_rev = TASKS_ANY_REV;
+        *ret_rev = CONDITIONS_ANY_REV;
         return true;
     }
     if (text.size < 3 || text.size > DIGITS_MAX + 2 || text.at[0] != '"' ||
@@ -166,7 +166,7 @@ bool task_request_conditions(const struct route_request *request, struct tasks_c
 {
     struct bytes match = http_request_header(request->http, "If-Match");
     struct bytes none = http_request_header(request->http, "If-None-Match");
-    if (match.at != NULL && !read_rev(match, &call->if_match_rev)) {
+    if (match.at != NULL && !read_rev(match, &call->conditions.rev)) {
         answer_invalid(request, "If-Match: a rev in quotes is needed, as ETag gives it, or *");
         return false;
     }
@@ -174,8 +174,8 @@ bool task_request_conditions(const struct route_request *request, struct tasks_c
         answer_invalid(request, "If-None-Match: only * is understood");
         return false;
     }
-    call->if_match = match.at != NULL;
-    call->if_none_match = none.at != NULL;
+    call->conditions.if_match = match.at != NULL;
+    call->conditions.if_none_match = none.at != NULL;
     struct bytes prefer = http_request_header(request->http, "Prefer");
     call->brief = prefer.at != NULL && bytes_are(prefer, "return=minimal");
     return true;
@@ -207,8 +207,8 @@ bool task_request_idempotency(const struct route_request *request, struct task_r
                         request->route->pattern, (int)request->param_size, request->param, line,
                         (int)key.size, key.at);
     assert(size > 0 && size < IDEM_BYTES_MAX);
-    self->call.idem_key = (struct bytes){text, (size_t)size};
-    self->call.idem_body = siphash(body_key, body.at, body.size);
+    self->call.idem =
+        (struct idem_ask){{text, (size_t)size}, siphash(body_key, body.at, body.size)};
     return true;
 }
 
@@ -393,7 +393,7 @@ void run_nack(const struct route_request *request)
     struct task_request *self = begin(request, TASKS_NACK);
     if (self == NULL)
         return;
-    size_t key_size = self->call.idem_key.size;
+    size_t key_size = self->call.idem.key.size;
     char *both = realloc(self->text, key_size + text.size + 1);
     if (both == NULL) {
         task_request_free(self);
@@ -402,7 +402,7 @@ void run_nack(const struct route_request *request)
     }
     self->text = both;
     if (key_size > 0)
-        self->call.idem_key.at = both;
+        self->call.idem.key.at = both;
     if (text.size > 0)
         memcpy(both + key_size, text.at, text.size);
     self->call.error = (struct bytes){both + key_size, text.size};

@@ -337,13 +337,18 @@ static enum tocsin_status start_engine(struct server *server)
         &server->engine, &server->why);
     if (status != TOCSIN_OK)
         return status;
+    struct idem_limits idem = {
+        .entries = (uint32_t)config->limits.idempotency_entries,
+        .keep_ms = (int64_t)config->limits.idempotency_time,
+    };
+    status = idem_create(server->engine, &idem, &server->idem);
+    if (status != TOCSIN_OK)
+        return status;
     struct tasks_limits tasks = tasks_limits_default;
     tasks.tasks = config->limits.tasks_pending;
     tasks.lease_runs = (uint32_t)config->limits.runs_per_lease;
     tasks.lease_waiting = (uint32_t)config->limits.leases_waiting;
     tasks.queues = (uint32_t)config->limits.queues;
-    tasks.idem_entries = (uint32_t)config->limits.idempotency_entries;
-    tasks.idem_ms = (int64_t)config->limits.idempotency_time;
     tasks.finished = (uint32_t)config->limits.finished_tasks;
     tasks.finished_bytes = config->limits.finished_bytes;
     tasks.misfire_grace_ms = (int64_t)config->misfire_grace;
@@ -355,6 +360,7 @@ static enum tocsin_status start_engine(struct server *server)
     status = tasks_create(
         &(struct tasks_options){
             .engine = server->engine,
+            .idem = server->idem,
             .limits = tasks,
             .history = histories[config->history.tasks],
             .watch = {count_tasks, observe_late, observe_took, note_failed, server},
@@ -497,6 +503,7 @@ static void release(struct server *server)
     threads_destroy(server->threads);
     tasks_destroy(server->tasks);
     engine_destroy(server->engine);
+    idem_destroy(server->idem);
     if (server->store != NULL)
         server->store->ops->close(server->store);
     if (server->loop != NULL)

@@ -8,6 +8,9 @@
 #ifndef TOCSIN_SERVICE_OUTCOME_H
 #define TOCSIN_SERVICE_OUTCOME_H
 
+#include <stdbool.h>
+#include <stdint.h>
+
 #include <tocsin/status.h>
 
 enum outcome {
@@ -29,5 +32,18 @@ enum outcome {
 
 /* Of a change or a read that the engine could not do. */
 enum outcome outcome_of_status(enum tocsin_status status);
+/* A refusal by what was found, which could be another next time. */
+bool outcome_stands(enum outcome outcome);
+
+/* If-Match and If-None-Match. */
+struct conditions {
+    bool if_match;
+    bool if_none_match;
+    uint64_t rev; /* if_match: this one, or CONDITIONS_ANY_REV */
+};
+#define CONDITIONS_ANY_REV UINT64_MAX
+/* OK or UNMATCHED. */
+enum outcome conditions_hold(const struct conditions *conditions, bool there, uint64_t rev,
+                             struct tocsin_why *ret_why);
 
 #endif

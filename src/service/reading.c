@@ -19,28 +19,6 @@ struct reading {
     unsigned looks;
 };
 
-enum outcome outcome_of_status(enum tocsin_status status)
-{
-    switch (status) {
-    case TOCSIN_OK:
-        return OUTCOME_OK;
-    case TOCSIN_NONE:
-        return OUTCOME_MISSING;
-    case TOCSIN_NO_SPACE:
-        return OUTCOME_NO_SPACE;
-    case TOCSIN_OVERLOADED:
-    case TOCSIN_NO_MEMORY:
-        return OUTCOME_OVERLOADED;
-    case TOCSIN_FULL:
-        return OUTCOME_TOO_MANY;
-    case TOCSIN_DAMAGED:
-    case TOCSIN_CORRUPT:
-        return OUTCOME_BROKEN;
-    default:
-        return OUTCOME_UNAVAILABLE;
-    }
-}
-
 static struct reading *begin(const struct reading_kind *kind, reading_fn fn, void *arg)
 {
     struct reading *reading = calloc(1, sizeof *reading);

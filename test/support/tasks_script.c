@@ -85,7 +85,7 @@ static void init(enum tasks_verb verb, const char *id, const char *json)
 }
 
 /* What `asked` holds is asked once. False: refused, and nothing was written. */
-static bool try(enum tasks_outcome wanted)
+static bool try(enum outcome wanted)
 {
     uint64_t refused = scarce.refused;
     uint64_t puts = script_world.sim.puts;
@@ -93,9 +93,9 @@ static bool try(enum tasks_outcome wanted)
     asked_begin(&script_world, &script_asked);
     script_settle();
     assert_true(script_asked.done);
-    if (script_asked.call.outcome != TASKS_OVERLOADED) {
+    if (script_asked.call.outcome != OUTCOME_OVERLOADED) {
         assert_int_equal(script_asked.call.outcome, wanted);
-        assert_true(wanted >= TASKS_INVALID ||
+        assert_true(wanted >= OUTCOME_INVALID ||
                     script_asked.text[strlen(script_asked.text) - 1] == '}');
         return true;
     }
@@ -105,7 +105,7 @@ static bool try(enum tasks_outcome wanted)
     return false;
 }
 
-void script_ask(enum tasks_verb verb, const char *id, const char *json, enum tasks_outcome wanted)
+void script_ask(enum tasks_verb verb, const char *id, const char *json, enum outcome wanted)
 {
     for (int i = 0; i < SCRIPT_TRIES_MAX; i++) {
         init(verb, id, json);
@@ -117,15 +117,14 @@ void script_ask(enum tasks_verb verb, const char *id, const char *json, enum tas
 
 void script_make(const char *id, const char *json)
 {
-    script_ask(TASKS_CREATE, id, json, TASKS_MADE);
+    script_ask(TASKS_CREATE, id, json, OUTCOME_MADE);
 }
 
-void script_ask_with_key(const char *id, uint64_t body, enum tasks_outcome wanted)
+void script_ask_with_key(const char *id, uint64_t body, enum outcome wanted)
 {
     for (int i = 0; i < SCRIPT_TRIES_MAX; i++) {
         init(TASKS_CREATE, id, "{\"delay\":\"2h\"}");
-        script_asked.call.idem_key = bytes_of("ci\nkey");
-        script_asked.call.idem_body = body;
+        script_asked.call.idem = (struct idem_ask){bytes_of("ci\nkey"), body};
         if (try(wanted))
             return;
     }
@@ -139,10 +138,10 @@ void script_lease_once(struct leased *leased, uint32_t max)
     leased_begin(&script_world, leased, max, 0);
     script_settle();
     assert_true(leased->done);
-    if (leased->lease.outcome == TASKS_OK)
+    if (leased->lease.outcome == OUTCOME_OK)
         assert_string_equal(leased->text + strlen(leased->text) - 2, "]}");
     else
-        assert_true(leased->lease.outcome == TASKS_OVERLOADED && scarce.refused > refused);
+        assert_true(leased->lease.outcome == OUTCOME_OVERLOADED && scarce.refused > refused);
 }
 
 /* It is ready: whoever asks for long enough is given it. */
@@ -172,12 +171,12 @@ void script_none_ready(void)
 
 void script_ack(const struct leased *leased)
 {
-    script_ask(TASKS_ACK, leased->run, NULL, TASKS_OK);
+    script_ask(TASKS_ACK, leased->run, NULL, OUTCOME_OK);
 }
 
 void script_nack(const struct leased *leased)
 {
-    script_ask(TASKS_NACK, leased->run, NULL, TASKS_OK);
+    script_ask(TASKS_NACK, leased->run, NULL, OUTCOME_OK);
 }
 
 const char *script_status_of(const char *id)
@@ -203,13 +202,13 @@ void script_fail_for_good(const char *id)
 
 struct read {
     bool done;
-    enum tasks_outcome outcome;
+    enum outcome outcome;
     char text[4 * ASKED_TEXT_MAX];
 };
 
 static struct read seen;
 
-static void came(void *arg, enum tasks_outcome outcome, uint64_t rev, struct bytes json)
+static void came(void *arg, enum outcome outcome, uint64_t rev, struct bytes json)
 {
     (void)arg;
     (void)rev;
@@ -245,12 +244,12 @@ void script_look(enum looking what, const char *id, const char *wanted)
     for (int i = 0; i < SCRIPT_TRIES_MAX; i++) {
         uint64_t refused = scarce.refused;
         look_once(what, id);
-        if (seen.outcome == TASKS_OK) {
+        if (seen.outcome == OUTCOME_OK) {
             if (strstr(seen.text, wanted) == NULL)
                 fail_msg("looking (%d) at %s: no %s in %s", what, id, wanted, seen.text);
             return;
         }
-        assert_true(seen.outcome == TASKS_OVERLOADED && scarce.refused > refused);
+        assert_true(seen.outcome == OUTCOME_OVERLOADED && scarce.refused > refused);
     }
     fail_msg("%s: refused for ever", id);
 }

@@ -21,10 +21,10 @@ void script_start(void);
 void script_settle(void);
 void script_pass(int64_t ms);
 
-void script_ask(enum tasks_verb verb, const char *id, const char *json, enum tasks_outcome wanted);
+void script_ask(enum tasks_verb verb, const char *id, const char *json, enum outcome wanted);
 void script_make(const char *id, const char *json);
 /* Made for two hours later, under one Idempotency-Key. */
-void script_ask_with_key(const char *id, uint64_t body, enum tasks_outcome wanted);
+void script_ask_with_key(const char *id, uint64_t body, enum outcome wanted);
 
 /* One lease call that does not wait. What is answered is whole. */
 void script_lease_once(struct leased *leased, uint32_t max);

@@ -40,9 +40,12 @@ static enum tocsin_status create(struct tasks_world *world)
         },
         &world->engine, &why);
     if (status == TOCSIN_OK)
+        status = idem_create(world->engine, &idem_limits_default, &world->idem);
+    if (status == TOCSIN_OK)
         status = tasks_create(
             &(struct tasks_options){
                 .engine = world->engine,
+                .idem = world->idem,
                 .limits = world->limits,
                 .history = TASKS_HISTORY_FAILURES,
                 .watch = {.count = count, .arg = world},
@@ -89,6 +92,8 @@ void tasks_world_crash(struct tasks_world *world)
 {
     tasks_destroy(world->tasks);
     engine_destroy(world->engine);
+    idem_destroy(world->idem);
+    world->idem = NULL;
     world->tasks = NULL;
     world->engine = NULL;
     sim_crash(&world->sim);
@@ -181,8 +186,8 @@ void asked_begin(struct tasks_world *world, struct asked *asked)
     tasks_start(world->tasks, &asked->call);
 }
 
-enum tasks_outcome tasks_world_ask(struct tasks_world *world, enum tasks_verb verb, const char *id,
-                                   const char *json)
+enum outcome tasks_world_ask(struct tasks_world *world, enum tasks_verb verb, const char *id,
+                             const char *json)
 {
     struct asked *asked = malloc(sizeof *asked);
     assert_non_null(asked);
@@ -190,7 +195,7 @@ enum tasks_outcome tasks_world_ask(struct tasks_world *world, enum tasks_verb ve
     asked_begin(world, asked);
     tasks_world_settle(world);
     assert_true(asked->done);
-    enum tasks_outcome outcome = asked->call.outcome;
+    enum outcome outcome = asked->call.outcome;
     free(asked);
     return outcome;
 }
@@ -254,11 +259,11 @@ struct leased tasks_world_lease(struct tasks_world *world)
 static char seen[ASKED_TEXT_MAX];
 static char status_seen[32];
 
-static void got(void *arg, enum tasks_outcome outcome, uint64_t rev, struct bytes json)
+static void got(void *arg, enum outcome outcome, uint64_t rev, struct bytes json)
 {
     (void)rev;
     *(bool *)arg = true;
-    copy(seen, sizeof seen, outcome == TASKS_OK ? json : (struct bytes){0});
+    copy(seen, sizeof seen, outcome == OUTCOME_OK ? json : (struct bytes){0});
 }
 
 const char *tasks_world_task(struct tasks_world *world, const char *id)

@@ -17,6 +17,7 @@ struct tasks_world {
     struct clock_manual clock;
     struct sim_backend sim;
     struct engine *engine;
+    struct idem *idem;
     struct tasks *tasks;
     struct tasks_limits limits;
     uint64_t counts[TASKS_COUNTS];
@@ -52,8 +53,8 @@ struct asked {
 void asked_init(struct asked *asked, enum tasks_verb verb, const char *id, const char *json);
 void asked_begin(struct tasks_world *world, struct asked *asked);
 /* Begun, settled and released; the outcome. */
-enum tasks_outcome tasks_world_ask(struct tasks_world *world, enum tasks_verb verb, const char *id,
-                                   const char *json);
+enum outcome tasks_world_ask(struct tasks_world *world, enum tasks_verb verb, const char *id,
+                             const char *json);
 
 /* One lease call. */
 struct leased {

@@ -28,8 +28,8 @@ static void scene_one_shot(void)
     script_look_at_queues("\"queue\":\"default\"");
     struct leased run = script_take("a");
     script_look(LOOK_WHY, "a", run.run);
-    script_ask(TASKS_CREATE, "a", "{}", TASKS_CONFLICTING);
-    script_ask(TASKS_EXTEND, run.run, NULL, TASKS_OK);
+    script_ask(TASKS_CREATE, "a", "{}", OUTCOME_CONFLICTING);
+    script_ask(TASKS_EXTEND, run.run, NULL, OUTCOME_OK);
     script_ack(&run);
     script_ack(&run);
     script_none_ready();
@@ -39,40 +39,40 @@ static void scene_one_shot(void)
 static void scene_put_and_cancel(void)
 {
     script_make("b", "{\"delay\":\"1h\",\"target\":{\"type\":\"queue\",\"queue\":\"b\"}}");
-    script_ask(TASKS_PUT, "b", "{\"delay\":\"2h\"}", TASKS_OK);
-    script_ask(TASKS_PUT, "b2", "{\"delay\":\"2h\"}", TASKS_MADE);
+    script_ask(TASKS_PUT, "b", "{\"delay\":\"2h\"}", OUTCOME_OK);
+    script_ask(TASKS_PUT, "b2", "{\"delay\":\"2h\"}", OUTCOME_MADE);
     script_look(LOOK_LIST, "", "\"id\":\"b2\"");
-    script_ask(TASKS_DELETE, "b", NULL, TASKS_OK);
-    script_ask(TASKS_DELETE, "b", NULL, TASKS_MISSING);
+    script_ask(TASKS_DELETE, "b", NULL, OUTCOME_OK);
+    script_ask(TASKS_DELETE, "b", NULL, OUTCOME_MISSING);
 }
 
 static void scene_ready(void)
 {
     script_make("c", "{}");
-    script_ask(TASKS_DELETE, "c", NULL, TASKS_OK);
+    script_ask(TASKS_DELETE, "c", NULL, OUTCOME_OK);
     script_none_ready();
     script_make("c1", "{}");
-    script_ask(TASKS_PAUSE, "c1", NULL, TASKS_OK);
+    script_ask(TASKS_PAUSE, "c1", NULL, OUTCOME_OK);
     script_none_ready();
-    script_ask(TASKS_RESUME, "c1", NULL, TASKS_OK);
-    script_ask(TASKS_FIRE, "c1", NULL, TASKS_OK);
+    script_ask(TASKS_RESUME, "c1", NULL, OUTCOME_OK);
+    script_ask(TASKS_FIRE, "c1", NULL, OUTCOME_OK);
     struct leased run = script_take("c1");
     script_ack(&run);
     script_make("c2", "{\"delay\":\"1h\"}");
-    script_ask(TASKS_PAUSE, "c2", NULL, TASKS_OK);
+    script_ask(TASKS_PAUSE, "c2", NULL, OUTCOME_OK);
 }
 
 static void scene_running(void)
 {
     script_make("d", "{" RETRY_ONCE "}");
     struct leased run = script_take("d");
-    script_ask(TASKS_DELETE, "d", NULL, TASKS_REQUESTED);
-    script_ask(TASKS_EXTEND, run.run, NULL, TASKS_TO_CANCEL);
+    script_ask(TASKS_DELETE, "d", NULL, OUTCOME_REQUESTED);
+    script_ask(TASKS_EXTEND, run.run, NULL, OUTCOME_TO_CANCEL);
     script_nack(&run);
     script_none_ready();
     script_make("e", "{}");
     run = script_take("e");
-    script_ask(TASKS_PUT, "e", "{\"delay\":\"1h\"}", TASKS_OK);
+    script_ask(TASKS_PUT, "e", "{\"delay\":\"1h\"}", OUTCOME_OK);
     script_ack(&run); /* superseded */
     script_none_ready();
 }
@@ -82,9 +82,9 @@ static void scene_incident(void)
     script_make("f", "{" RETRY_ONCE "}");
     script_fail_for_good("f");
     script_look(LOOK_INCIDENTS, "", "\"task_id\":\"f\"");
-    script_ask(TASKS_RETRY, "f", NULL, TASKS_OK);
+    script_ask(TASKS_RETRY, "f", NULL, OUTCOME_OK);
     script_fail_for_good("f");
-    script_ask(TASKS_FORGET, "f", NULL, TASKS_OK);
+    script_ask(TASKS_FORGET, "f", NULL, OUTCOME_OK);
     script_make("f2", "{\"retry\":{\"max\":0}}");
     script_fail_for_good("f2");
 }
@@ -95,7 +95,7 @@ static void scene_expiry(void)
     struct leased lost = script_take("g");
     for (int i = 0; i < SCRIPT_TRIES_MAX && strcmp(script_status_of("g"), "pending") != 0; i++)
         script_pass(30 * SECOND);
-    script_ask(TASKS_ACK, lost.run, NULL, TASKS_LOST);
+    script_ask(TASKS_ACK, lost.run, NULL, OUTCOME_LOST);
     script_pass(SECOND);
     struct leased run = script_take("g");
     script_ack(&run);
@@ -110,14 +110,14 @@ static void scene_every(void)
     script_pass(SECOND);
     run = script_take("h");
     script_ack(&run);
-    script_ask(TASKS_PAUSE, "h", NULL, TASKS_OK);
-    script_ask(TASKS_RESUME, "h", NULL, TASKS_OK);
-    script_ask(TASKS_FIRE, "h", NULL, TASKS_OK);
-    script_ask(TASKS_PUT, "h", "{\"every\":\"1h\"}", TASKS_OK);
+    script_ask(TASKS_PAUSE, "h", NULL, OUTCOME_OK);
+    script_ask(TASKS_RESUME, "h", NULL, OUTCOME_OK);
+    script_ask(TASKS_FIRE, "h", NULL, OUTCOME_OK);
+    script_ask(TASKS_PUT, "h", "{\"every\":\"1h\"}", OUTCOME_OK);
     script_none_ready();
-    script_ask(TASKS_FIRE, "h", NULL, TASKS_OK);
+    script_ask(TASKS_FIRE, "h", NULL, OUTCOME_OK);
     run = script_take("h");
-    script_ask(TASKS_DELETE, "h", NULL, TASKS_OK);
+    script_ask(TASKS_DELETE, "h", NULL, OUTCOME_OK);
     script_ack(&run);
     script_make("h2", "{\"every\":\"3h\"}");
 }
@@ -128,7 +128,7 @@ static void scene_cron(void)
     script_pass(5 * MINUTE);
     struct leased run = script_take("i");
     script_ack(&run);
-    script_ask(TASKS_PUT, "i", "{\"cron\":\"0 3 * * *\",\"tz\":\"Asia/Shanghai\"}", TASKS_OK);
+    script_ask(TASKS_PUT, "i", "{\"cron\":\"0 3 * * *\",\"tz\":\"Asia/Shanghai\"}", OUTCOME_OK);
 }
 
 static void scene_schedule_incident(void)
@@ -138,11 +138,11 @@ static void scene_schedule_incident(void)
     struct leased run = script_take("j");
     script_nack(&run);
     script_look(LOOK_INCIDENTS, "", "\"task_id\":\"j\"");
-    script_ask(TASKS_CREATE, "j", "{}", TASKS_CONFLICTING);
-    script_ask(TASKS_RETRY, "j", NULL, TASKS_OK);
+    script_ask(TASKS_CREATE, "j", "{}", OUTCOME_CONFLICTING);
+    script_ask(TASKS_RETRY, "j", NULL, OUTCOME_OK);
     run = script_take("j");
     script_nack(&run);
-    script_ask(TASKS_FORGET, "j", NULL, TASKS_OK);
+    script_ask(TASKS_FORGET, "j", NULL, OUTCOME_OK);
     script_make("j", "{\"delay\":\"1h\"}");
     script_make("j2", "{\"every\":\"1s\",\"repeat\":1,\"retry\":{\"max\":0}}");
     script_pass(SECOND);
@@ -153,12 +153,12 @@ static void scene_schedule_incident(void)
 static void scene_key(void)
 {
     char first[sizeof script_asked.text];
-    script_ask_with_key("k", 1, TASKS_MADE);
+    script_ask_with_key("k", 1, OUTCOME_MADE);
     memcpy(first, script_asked.text, sizeof first);
-    script_ask_with_key("k", 1, TASKS_MADE);
+    script_ask_with_key("k", 1, OUTCOME_MADE);
     assert_string_equal(script_asked.text, first);
     assert_true(script_asked.call.replayed);
-    script_ask_with_key("l", 2, TASKS_CONFLICTING);
+    script_ask_with_key("l", 2, OUTCOME_CONFLICTING);
 }
 
 static void crowd_id(int i, char ret_id[16])
@@ -201,7 +201,7 @@ static void scene_waiting(void)
         leased_begin(&script_world, &leased, 1, HOUR);
         if (!leased.done)
             break;
-        assert_true(leased.lease.outcome == TASKS_OVERLOADED && scarce.refused > 0);
+        assert_true(leased.lease.outcome == OUTCOME_OVERLOADED && scarce.refused > 0);
     }
     script_make("n", "{}");
     for (int i = 0; i < SCRIPT_TRIES_MAX && !leased.done; i++) {
@@ -268,7 +268,7 @@ static void scene_orderly_stop(void)
     struct leased first = script_take("p");
     script_make("q", "{" RETRY_OFTEN "}");
     struct leased cancelled = script_take("q");
-    script_ask(TASKS_DELETE, "q", NULL, TASKS_REQUESTED);
+    script_ask(TASKS_DELETE, "q", NULL, OUTCOME_REQUESTED);
     hold();
     restart();
     for (int i = 0; i < SCRIPT_TRIES_MAX && stats.leased < 3; i++) {
@@ -298,16 +298,16 @@ static void scene_crash(void)
     script_make("s", "{\"cron\":\"*/5 * * * *\",\"tz\":\"America/New_York\"}");
     script_make("t", "{" RETRY_OFTEN "}");
     (void)script_take("t");
-    script_ask(TASKS_DELETE, "t", NULL, TASKS_REQUESTED);
+    script_ask(TASKS_DELETE, "t", NULL, OUTCOME_REQUESTED);
     restart();
     struct leased run = script_take("r");
     script_ack(&run);
     script_look(LOOK_INCIDENTS, "", "\"task_id\":\"f2\"");
-    script_ask(TASKS_CREATE, "j2", "{}", TASKS_CONFLICTING);
+    script_ask(TASKS_CREATE, "j2", "{}", OUTCOME_CONFLICTING);
     script_pass(5 * MINUTE);
     run = script_take("s");
     script_ack(&run);
-    script_ask(TASKS_DELETE, "s", NULL, TASKS_OK);
+    script_ask(TASKS_DELETE, "s", NULL, OUTCOME_OK);
     script_none_ready();
 }
 
@@ -333,6 +333,7 @@ struct snapshot {
     uint64_t records;
     uint64_t events;
     struct tasks_stats tasks;
+    uint64_t idem;
 };
 
 static struct snapshot undisturbed[SCENES];
@@ -357,6 +358,7 @@ static void snap(struct snapshot *ret_snapshot)
     ret_snapshot->records = stats.records;
     ret_snapshot->events = script_world.sim.state.high_seq;
     tasks_describe(script_world.tasks, &ret_snapshot->tasks);
+    ret_snapshot->idem = idem_count(script_world.idem);
 }
 
 static void compare(const struct snapshot *wanted)
@@ -372,7 +374,7 @@ static void compare(const struct snapshot *wanted)
     assert_int_equal(is.tasks.waiting_tasks, wanted->tasks.waiting_tasks);
     assert_int_equal(is.tasks.paused, wanted->tasks.paused);
     assert_int_equal(is.tasks.incidents, wanted->tasks.incidents);
-    assert_int_equal(is.tasks.idem, wanted->tasks.idem);
+    assert_int_equal(is.idem, wanted->idem);
     assert_int_equal(is.tasks.ready, wanted->tasks.ready);
     assert_int_equal(is.tasks.leased, wanted->tasks.leased);
     assert_int_equal(is.tasks.waiting, wanted->tasks.waiting);

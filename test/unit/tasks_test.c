@@ -12,7 +12,7 @@ static struct tasks_world world;
 
 static void make(const char *id, const char *json)
 {
-    assert_int_equal(tasks_world_ask(&world, TASKS_CREATE, id, json), TASKS_MADE);
+    assert_int_equal(tasks_world_ask(&world, TASKS_CREATE, id, json), OUTCOME_MADE);
 }
 
 static struct leased take(const char *id)
@@ -28,12 +28,12 @@ static void none_ready(void)
     assert_int_equal(tasks_world_lease(&world).count, 0);
 }
 
-static enum tasks_outcome ack(const struct leased *leased)
+static enum outcome ack(const struct leased *leased)
 {
     return tasks_world_ask(&world, TASKS_ACK, leased->run, NULL);
 }
 
-static enum tasks_outcome nack(const struct leased *leased)
+static enum outcome nack(const struct leased *leased)
 {
     return tasks_world_ask(&world, TASKS_NACK, leased->run, NULL);
 }
@@ -82,14 +82,14 @@ TEST(an_ack_is_answered_and_seen_only_when_it_is_durable)
     buffer_release(&asked.call.answer);
     tasks_world_again(&world);
     status_is("a", "pending");
-    assert_int_equal(ack(&run), TASKS_LOST);
+    assert_int_equal(ack(&run), OUTCOME_LOST);
     run = take("a");
-    assert_int_equal(ack(&run), TASKS_OK);
+    assert_int_equal(ack(&run), OUTCOME_OK);
     status_is("a", "completed");
     tasks_world_release(&world);
 }
 
-static void count_ids(void *arg, enum tasks_outcome outcome, uint64_t rev, struct bytes json)
+static void count_ids(void *arg, enum outcome outcome, uint64_t rev, struct bytes json)
 {
     (void)outcome;
     (void)rev;
@@ -113,14 +113,14 @@ TEST(a_task_that_lives_again_is_not_listed_among_those_that_ended)
     tasks_world_start(&world);
     make("a", "{}");
     struct leased run = take("a");
-    assert_int_equal(ack(&run), TASKS_OK);
+    assert_int_equal(ack(&run), OUTCOME_OK);
     assert_non_null(strstr(tasks_world_task(&world, "a"), "\"executed\":1,"));
     assert_int_equal(count_completed(), 1);
     make("a", "{}");
     status_is("a", "pending");
     assert_int_equal(count_completed(), 0);
     run = take("a");
-    assert_int_equal(ack(&run), TASKS_OK);
+    assert_int_equal(ack(&run), OUTCOME_OK);
     assert_int_equal(count_completed(), 1);
     tasks_world_release(&world);
 }
@@ -144,7 +144,7 @@ TEST(a_lease_hands_out_what_fits_into_its_answer)
         leased_begin(&world, &leased, TASKS, 0);
         tasks_world_settle(&world);
         assert_true(leased.done);
-        assert_int_equal(leased.lease.outcome, TASKS_OK);
+        assert_int_equal(leased.lease.outcome, OUTCOME_OK);
         assert_in_range(leased.count, 1, ASKED_TEXT_MAX / PAYLOAD);
         seen += (int)leased.count;
     }
@@ -164,11 +164,11 @@ TEST(an_ack_that_could_not_be_written_can_be_said_again)
     tasks_world_turn(&world);
     sim_commit(&world.sim, world.engine, TOCSIN_UNAVAILABLE);
     assert_true(asked.done);
-    assert_int_equal(asked.call.outcome, TASKS_UNAVAILABLE);
+    assert_int_equal(asked.call.outcome, OUTCOME_UNAVAILABLE);
     tasks_world_settle(&world);
     status_is("a", "running");
-    assert_int_equal(tasks_world_ask(&world, TASKS_EXTEND, run.run, NULL), TASKS_OK);
-    assert_int_equal(ack(&run), TASKS_OK);
+    assert_int_equal(tasks_world_ask(&world, TASKS_EXTEND, run.run, NULL), OUTCOME_OK);
+    assert_int_equal(ack(&run), OUTCOME_OK);
     assert_int_equal(world.counts[TASKS_EXECUTED], 1);
     status_is("a", "completed");
     tasks_world_release(&world);
@@ -179,7 +179,7 @@ TEST(a_further_attempt_is_given_out_only_when_it_is_durable)
     tasks_world_start(&world);
     make("a", "{" RETRY_AFTER_1S "}");
     struct leased run = take("a");
-    assert_int_equal(nack(&run), TASKS_OK);
+    assert_int_equal(nack(&run), OUTCOME_OK);
     tasks_world_pass(&world, SECOND);
     leased_begin(&world, &run, 1, 0);
     tasks_world_turn(&world);
@@ -206,7 +206,7 @@ TEST(a_cancel_that_could_not_be_written_leaves_the_task_in_its_queue)
     assert_int_equal(stats.finished, 0); /* and nobody is told that it was */
     assert_int_equal(world.counts[TASKS_CANCELLED], 0);
     sim_commit(&world.sim, world.engine, TOCSIN_UNAVAILABLE);
-    assert_int_equal(asked.call.outcome, TASKS_UNAVAILABLE);
+    assert_int_equal(asked.call.outcome, OUTCOME_UNAVAILABLE);
     tasks_world_settle(&world);
     assert_int_equal(take("a").attempt, 1);
     tasks_world_release(&world);
@@ -220,16 +220,16 @@ TEST(an_old_fence_is_refused)
     make("a", "{" RETRY_AFTER_1S "}");
     struct leased old = take("a");
     tasks_world_pass(&world, 30 * SECOND); /* its lease ends */
-    assert_int_equal(ack(&old), TASKS_LOST);
+    assert_int_equal(ack(&old), OUTCOME_LOST);
     tasks_world_pass(&world, SECOND);
     struct leased new = take("a");
     assert_true(new.fence > old.fence);
-    assert_int_equal(ack(&old), TASKS_LOST);
-    assert_int_equal(nack(&old), TASKS_LOST);
-    assert_int_equal(tasks_world_ask(&world, TASKS_EXTEND, old.run, NULL), TASKS_LOST);
+    assert_int_equal(ack(&old), OUTCOME_LOST);
+    assert_int_equal(nack(&old), OUTCOME_LOST);
+    assert_int_equal(tasks_world_ask(&world, TASKS_EXTEND, old.run, NULL), OUTCOME_LOST);
     status_is("a", "running");
-    assert_int_equal(ack(&new), TASKS_OK);
-    assert_int_equal(ack(&new), TASKS_OK); /* twice is no harm */
+    assert_int_equal(ack(&new), OUTCOME_OK);
+    assert_int_equal(ack(&new), OUTCOME_OK); /* twice is no harm */
     assert_int_equal(world.counts[TASKS_EXECUTED], 1);
     tasks_world_release(&world);
 }
@@ -242,11 +242,11 @@ TEST(attempts_run_out_also_when_each_kills_the_server)
         struct leased run = take("a");
         assert_int_equal(run.attempt, attempt);
         if (attempt == 1) {
-            assert_int_equal(nack(&run), TASKS_OK);
+            assert_int_equal(nack(&run), OUTCOME_OK);
         } else {
             tasks_world_crash(&world);
             tasks_world_again(&world);
-            assert_int_equal(ack(&run), TASKS_LOST);
+            assert_int_equal(ack(&run), OUTCOME_LOST);
         }
         none_ready();
         tasks_world_pass(&world, SECOND);
@@ -256,7 +256,7 @@ TEST(attempts_run_out_also_when_each_kills_the_server)
     tasks_world_release(&world);
 }
 
-static enum tasks_outcome make_again(const char *id)
+static enum outcome make_again(const char *id)
 {
     return tasks_world_ask(&world, TASKS_CREATE, id, "{\"delay\":\"1h\"}");
 }
@@ -282,14 +282,14 @@ TEST(the_id_of_an_ended_schedule_is_taken_while_an_incident_of_it_is_open)
     asked_begin(&world, &making); /* before the other is durable */
     tasks_world_settle(&world);
     assert_true(failing.done && making.done);
-    assert_int_equal(failing.call.outcome, TASKS_OK);
-    assert_int_equal(making.call.outcome, TASKS_CONFLICTING);
+    assert_int_equal(failing.call.outcome, OUTCOME_OK);
+    assert_int_equal(making.call.outcome, OUTCOME_CONFLICTING);
     tasks_world_crash(&world);
     tasks_world_again(&world);
-    assert_int_equal(make_again("a"), TASKS_CONFLICTING);
-    assert_int_equal(make_again("b"), TASKS_MADE);
-    assert_int_equal(tasks_world_ask(&world, TASKS_FORGET, "a", NULL), TASKS_OK);
-    assert_int_equal(make_again("a"), TASKS_MADE);
+    assert_int_equal(make_again("a"), OUTCOME_CONFLICTING);
+    assert_int_equal(make_again("b"), OUTCOME_MADE);
+    assert_int_equal(tasks_world_ask(&world, TASKS_FORGET, "a", NULL), OUTCOME_OK);
+    assert_int_equal(make_again("a"), OUTCOME_MADE);
     tasks_world_release(&world);
 }
 
@@ -299,14 +299,14 @@ TEST(a_timeout_bounds_an_attempt_over_its_extends)
     make("a", "{\"timeout\":\"1m\"}");
     struct leased run = take("a");
     tasks_world_pass(&world, 20 * SECOND);
-    assert_int_equal(tasks_world_ask(&world, TASKS_EXTEND, run.run, NULL), TASKS_OK);
+    assert_int_equal(tasks_world_ask(&world, TASKS_EXTEND, run.run, NULL), OUTCOME_OK);
     tasks_world_pass(&world, 25 * SECOND);
-    assert_int_equal(tasks_world_ask(&world, TASKS_EXTEND, run.run, NULL), TASKS_OK);
+    assert_int_equal(tasks_world_ask(&world, TASKS_EXTEND, run.run, NULL), OUTCOME_OK);
     tasks_world_pass(&world, 15 * SECOND - 1);
     status_is("a", "running");
     tasks_world_pass(&world, 1);
     status_is("a", "pending");
-    assert_int_equal(ack(&run), TASKS_LOST);
+    assert_int_equal(ack(&run), OUTCOME_LOST);
     tasks_world_release(&world);
 }
 
@@ -319,10 +319,10 @@ TEST(claims_stay_good_over_an_orderly_stop_and_only_that)
     tasks_world_stop(&world);
     status_is("a", "running");
     struct leased lost = take("b");
-    assert_int_equal(ack(&kept), TASKS_OK);
+    assert_int_equal(ack(&kept), OUTCOME_OK);
     tasks_world_crash(&world);
     tasks_world_again(&world);
-    assert_int_equal(ack(&lost), TASKS_LOST);
+    assert_int_equal(ack(&lost), OUTCOME_LOST);
     assert_int_equal(take("b").attempt, 1);
     tasks_world_release(&world);
 }
@@ -334,12 +334,12 @@ TEST(a_run_of_a_replaced_task_changes_nothing)
     tasks_world_start(&world);
     make("a", "{}");
     struct leased old = take("a");
-    assert_int_equal(tasks_world_ask(&world, TASKS_PUT, "a", "{\"delay\":\"1h\"}"), TASKS_OK);
+    assert_int_equal(tasks_world_ask(&world, TASKS_PUT, "a", "{\"delay\":\"1h\"}"), OUTCOME_OK);
     struct asked asked;
     asked_init(&asked, TASKS_ACK, old.run, NULL);
     asked_begin(&world, &asked);
     tasks_world_settle(&world);
-    assert_int_equal(asked.call.outcome, TASKS_OK);
+    assert_int_equal(asked.call.outcome, OUTCOME_OK);
     assert_non_null(strstr(asked.text, "\"superseded\":true"));
     status_is("a", "pending");
     none_ready();
@@ -357,7 +357,7 @@ TEST(what_goes_back_unclaimed_goes_back_only_as_it_was)
     tasks_world_start(&world);
     make("b", "{" RETRY_AFTER_1S "}");
     leased = take("b");
-    assert_int_equal(nack(&leased), TASKS_OK);
+    assert_int_equal(nack(&leased), OUTCOME_OK);
     tasks_world_pass(&world, SECOND);
     make("a", "{}");
     leased_begin(&world, &leased, 2, 0);
@@ -367,7 +367,7 @@ TEST(what_goes_back_unclaimed_goes_back_only_as_it_was)
     assert_false(tasks_lease_gone(world.tasks, &leased.lease));
     tasks_world_settle(&world);
     assert_true(asked.done && leased.done);
-    assert_int_equal(asked.call.outcome, TASKS_OK);
+    assert_int_equal(asked.call.outcome, OUTCOME_OK);
     none_ready(); /* b's attempt was written: it has failed */
     status_is("b", "pending");
     tasks_world_pass(&world, SECOND);
@@ -385,14 +385,14 @@ TEST(what_was_to_be_cancelled_is_not_retried_even_after_a_crash)
     make("b", "{" RETRY_AFTER_1S "}");
     struct leased a = take("a");
     struct leased b = take("b");
-    assert_int_equal(tasks_world_ask(&world, TASKS_DELETE, "a", NULL), TASKS_REQUESTED);
-    assert_int_equal(tasks_world_ask(&world, TASKS_DELETE, "b", NULL), TASKS_REQUESTED);
-    assert_int_equal(tasks_world_ask(&world, TASKS_EXTEND, a.run, NULL), TASKS_TO_CANCEL);
-    assert_int_equal(nack(&a), TASKS_OK);
+    assert_int_equal(tasks_world_ask(&world, TASKS_DELETE, "a", NULL), OUTCOME_REQUESTED);
+    assert_int_equal(tasks_world_ask(&world, TASKS_DELETE, "b", NULL), OUTCOME_REQUESTED);
+    assert_int_equal(tasks_world_ask(&world, TASKS_EXTEND, a.run, NULL), OUTCOME_TO_CANCEL);
+    assert_int_equal(nack(&a), OUTCOME_OK);
     status_is("a", "cancelled");
     tasks_world_crash(&world);
     tasks_world_again(&world);
-    assert_int_equal(ack(&b), TASKS_LOST);
+    assert_int_equal(ack(&b), OUTCOME_LOST);
     tasks_world_pass(&world, HOUR);
     none_ready();
     status_is("b", "cancelled");
@@ -410,7 +410,7 @@ TEST(overlap_skip_has_one_run_at_a_time)
     tasks_world_pass(&world, 10 * SECOND);
     none_ready();
     assert_int_equal(world.counts[TASKS_SKIPPED_OVERLAP], 1);
-    assert_int_equal(ack(&run), TASKS_OK);
+    assert_int_equal(ack(&run), OUTCOME_OK);
     tasks_world_pass(&world, 10 * SECOND);
     (void)take("a");
     tasks_world_release(&world);
@@ -421,18 +421,18 @@ TEST(repeat_counts_neither_retries_nor_fires_by_hand)
     tasks_world_start(&world);
     make("a", "{\"every\":\"1h\",\"repeat\":2," RETRY_AFTER_1S "}");
     for (int i = 0; i < 3; i++) {
-        assert_int_equal(tasks_world_ask(&world, TASKS_FIRE, "a", NULL), TASKS_OK);
+        assert_int_equal(tasks_world_ask(&world, TASKS_FIRE, "a", NULL), OUTCOME_OK);
         struct leased by_hand = take("a");
-        assert_int_equal(ack(&by_hand), TASKS_OK);
+        assert_int_equal(ack(&by_hand), OUTCOME_OK);
     }
     for (int i = 0; i < 2; i++) {
         tasks_world_pass(&world, HOUR - i * SECOND);
         struct leased run = take("a");
-        assert_int_equal(nack(&run), TASKS_OK);
+        assert_int_equal(nack(&run), OUTCOME_OK);
         tasks_world_pass(&world, SECOND);
         run = take("a");
         assert_int_equal(run.attempt, 2);
-        assert_int_equal(ack(&run), TASKS_OK);
+        assert_int_equal(ack(&run), OUTCOME_OK);
     }
     status_is("a", "completed");
     assert_non_null(strstr(tasks_world_task(&world, "a"), "\"executed\":5,"));
@@ -473,12 +473,11 @@ TEST(a_lease_without_wait_does_not_wait_behind_others)
     tasks_world_release(&world);
 }
 
-static enum tasks_outcome create_with_key(const char *id, uint64_t body)
+static enum outcome create_with_key(const char *id, uint64_t body)
 {
     struct asked asked;
     asked_init(&asked, TASKS_CREATE, id, "{\"delay\":\"1h\"}");
-    asked.call.idem_key = bytes_of("ci\nkey");
-    asked.call.idem_body = body;
+    asked.call.idem = (struct idem_ask){bytes_of("ci\nkey"), body};
     asked_begin(&world, &asked);
     tasks_world_settle(&world);
     assert_true(asked.done);
@@ -488,17 +487,17 @@ static enum tasks_outcome create_with_key(const char *id, uint64_t body)
 TEST(a_key_means_one_body_also_after_a_crash)
 {
     tasks_world_start(&world);
-    assert_int_equal(create_with_key("a", 1), TASKS_MADE);
-    assert_int_equal(create_with_key("a", 1), TASKS_MADE);
-    assert_int_equal(create_with_key("b", 2), TASKS_CONFLICTING);
+    assert_int_equal(create_with_key("a", 1), OUTCOME_MADE);
+    assert_int_equal(create_with_key("a", 1), OUTCOME_MADE);
+    assert_int_equal(create_with_key("b", 2), OUTCOME_CONFLICTING);
     tasks_world_crash(&world);
     tasks_world_again(&world);
-    assert_int_equal(create_with_key("a", 1), TASKS_MADE);
-    assert_int_equal(create_with_key("b", 2), TASKS_CONFLICTING);
+    assert_int_equal(create_with_key("a", 1), OUTCOME_MADE);
+    assert_int_equal(create_with_key("b", 2), OUTCOME_CONFLICTING);
     status_is("b", "");
     assert_int_equal(world.counts[TASKS_ADDED], 1);
     tasks_world_pass(&world, 24 * HOUR);
-    assert_int_equal(create_with_key("b", 2), TASKS_MADE);
+    assert_int_equal(create_with_key("b", 2), OUTCOME_MADE);
     tasks_world_release(&world);
 }
 
@@ -506,15 +505,15 @@ TEST(a_refusal_by_what_was_found_is_given_again_also_after_a_crash)
 {
     tasks_world_start(&world);
     make("a", "{\"delay\":\"1h\"}");
-    assert_int_equal(create_with_key("a", 1), TASKS_CONFLICTING);
-    assert_int_equal(tasks_world_ask(&world, TASKS_DELETE, "a", NULL), TASKS_OK);
-    assert_int_equal(create_with_key("a", 1), TASKS_CONFLICTING);
+    assert_int_equal(create_with_key("a", 1), OUTCOME_CONFLICTING);
+    assert_int_equal(tasks_world_ask(&world, TASKS_DELETE, "a", NULL), OUTCOME_OK);
+    assert_int_equal(create_with_key("a", 1), OUTCOME_CONFLICTING);
     tasks_world_crash(&world);
     tasks_world_again(&world);
-    assert_int_equal(create_with_key("a", 1), TASKS_CONFLICTING);
+    assert_int_equal(create_with_key("a", 1), OUTCOME_CONFLICTING);
     status_is("a", "");
     tasks_world_pass(&world, 24 * HOUR);
-    assert_int_equal(create_with_key("a", 1), TASKS_MADE);
+    assert_int_equal(create_with_key("a", 1), OUTCOME_MADE);
     tasks_world_release(&world);
 }
 
@@ -525,8 +524,8 @@ TEST(a_refusal_for_want_of_room_is_not_kept)
     tasks_world_crash(&world);
     tasks_world_again(&world);
     make("a", "{\"delay\":\"1h\"}");
-    assert_int_equal(create_with_key("b", 1), TASKS_TOO_MANY);
-    assert_int_equal(tasks_world_ask(&world, TASKS_DELETE, "a", NULL), TASKS_OK);
-    assert_int_equal(create_with_key("b", 1), TASKS_MADE);
+    assert_int_equal(create_with_key("b", 1), OUTCOME_TOO_MANY);
+    assert_int_equal(tasks_world_ask(&world, TASKS_DELETE, "a", NULL), OUTCOME_OK);
+    assert_int_equal(create_with_key("b", 1), OUTCOME_MADE);
     tasks_world_release(&world);
 }

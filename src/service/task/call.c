@@ -9,79 +9,26 @@
 
 #include "service/task/tasks_inside.h"
 
-/* In the doc of an `idem` record: body hash, rev (8 bytes each, lowest first), outcome, answer
- * (the reason, of a refusal). */
-enum { IDEM_HEAD_BYTES = 17 };
-
 /* ---- Idempotency-Key */
 
-static void put_u64(char *to, uint64_t value)
+static enum tocsin_status replay(struct tasks_call *call, const struct idem_said *said)
 {
-    for (int i = 0; i < 8; i++)
-        to[i] = (char)(value >> (8 * i));
-}
-
-static uint64_t get_u64(const char *from)
-{
-    uint64_t value = 0;
-    for (int i = 0; i < 8; i++)
-        value |= (uint64_t)(unsigned char)from[i] << (8 * i);
-    return value;
-}
-
-/* Refused by what it found, so that it could be answered otherwise next time, and is not. What is
- * wrong in itself is refused again anyway; what there was no room for is to be tried again. */
-static bool stands(enum tasks_outcome outcome)
-{
-    return outcome == TASKS_MISSING || outcome == TASKS_CONFLICTING || outcome == TASKS_LOST ||
-           outcome == TASKS_TO_CANCEL || outcome == TASKS_UNMATCHED;
-}
-
-static enum tocsin_status replay(struct tasks_call *call, const struct engine_record *record)
-{
-    if (record->doc.size < IDEM_HEAD_BYTES || (unsigned char)record->doc.at[16] > TASKS_BROKEN)
-        return TOCSIN_DAMAGED;
-    struct bytes said = {record->doc.at + IDEM_HEAD_BYTES, record->doc.size - IDEM_HEAD_BYTES};
-    if (get_u64(record->doc.at) != call->idem_body)
-        return tasks_refuse(call, TASKS_CONFLICTING,
-                            "Idempotency-Key: it was used with another body in the last 24 hours");
-    call->rev = get_u64(record->doc.at + 8);
-    call->outcome = (enum tasks_outcome)(unsigned char)record->doc.at[16];
-    call->replayed = true;
-    if (stands(call->outcome))
-        (void)snprintf(call->why.text, sizeof call->why.text, "%.*s", (int)said.size, said.at);
+    call->rev = said->rev;
+    call->outcome = said->outcome;
+    if (call->outcome >= OUTCOME_INVALID)
+        (void)snprintf(call->why.text, sizeof call->why.text, "%.*s", (int)said->text.size,
+                       said->text.at);
     else
-        buffer_append(&call->answer, said.at, said.size);
+        buffer_append(&call->answer, said->text.at, said->text.size);
     return buffer_status(&call->answer);
 }
 
 static enum tocsin_status keep_answer(struct tasks_call *call, struct change *change)
 {
-    struct tasks *tasks = call->tasks;
-    struct buffer *doc = &tasks->other_doc;
-    char head[IDEM_HEAD_BYTES];
-    put_u64(head, call->idem_body);
-    put_u64(head + 8, call->rev);
-    head[16] = (char)call->outcome;
-    buffer_clear(doc);
-    buffer_append(doc, head, sizeof head);
-    if (stands(call->outcome))
-        buffer_append_text(doc, call->why.text);
-    else
-        buffer_append(doc, call->answer.data, call->answer.size);
-    if (buffer_status(doc) != TOCSIN_OK)
-        return buffer_status(doc);
-    struct change_put put = {
-        .kind = tasks->idem_kind,
-        .key = call->idem_key,
-        .home = call->id,
-        .due_ms = engine_now_up_ms(tasks->engine) + tasks->limits.idem_ms,
-        .basis = STORE_ELAPSED,
-        .doc = {doc->data, doc->size},
-    };
-    enum tocsin_status status = change_put(change, &put, NULL);
-    call->idem_put = status == TOCSIN_OK; /* counted when it is staged for good */
-    return status;
+    struct idem_said said = {call->outcome, call->rev, {call->answer.data, call->answer.size}};
+    if (call->outcome >= OUTCOME_INVALID)
+        said.text = bytes_of(call->why.text);
+    return idem_keep(call->tasks->idem, change, &call->idem, call->id, &said);
 }
 
 /* ---- running a call */
@@ -90,10 +37,10 @@ static enum tocsin_status keep_answer(struct tasks_call *call, struct change *ch
 static void begin(struct tasks_call *call)
 {
     buffer_clear(&call->answer);
-    call->outcome = TASKS_OK;
+    call->outcome = OUTCOME_OK;
     call->rev = 0;
     call->why.text[0] = '\0';
-    call->replayed = call->cancels = call->idem_put = false;
+    call->replayed = call->cancels = call->makes = false;
     call->ended = CALL_NOT_ENDED;
     call->unready_count = 0;
     call->fence = 0;
@@ -103,24 +50,20 @@ static void staged(struct tasks_call *call)
 {
     for (size_t i = 0; i < call->unready_count; i++)
         (void)queue_unready(call->tasks, call->unready[i]);
-    call->tasks->idem_count += call->idem_put;
+    call->makes = call->outcome == OUTCOME_MADE && !call->replayed;
+    call->tasks->making += call->makes;
     finish_staged(call);
 }
 
 static enum tocsin_status run_verb(struct tasks_call *call, struct change *change)
 {
-    struct tasks *tasks = call->tasks;
-    if (call->idem_key.size > 0) {
-        struct engine_record record;
-        enum tocsin_status status = change_get(change, tasks->idem_kind, call->idem_key, &record);
-        if (status == TOCSIN_OK)
-            return replay(call, &record);
-        if (status != TOCSIN_NONE)
-            return status;
-        if (tasks->idem_count >= tasks->limits.idem_entries)
-            return tasks_refuse(call, TASKS_TOO_MANY,
-                                "Idempotency-Key: too many of the last 24 hours");
-    }
+    struct idem_said said;
+    enum tocsin_status found = idem_find(call->tasks->idem, change, &call->idem, &said);
+    call->replayed = found == TOCSIN_OK;
+    if (found == TOCSIN_OK || found == TOCSIN_CONFLICT || found == TOCSIN_FULL)
+        return replay(call, &said);
+    if (found != TOCSIN_NONE)
+        return found;
     enum tocsin_status status = command_verb(call, change);
     if (status != TOCSIN_BUSY)
         call->wish = NULL; /* it will not run again */
@@ -128,8 +71,8 @@ static enum tocsin_status run_verb(struct tasks_call *call, struct change *chang
         status = buffer_status(&call->answer);
     if (status != TOCSIN_OK)
         return status;
-    bool done = call->outcome < TASKS_INVALID;
-    if (call->idem_key.size > 0 && (done || stands(call->outcome)))
+    bool done = call->outcome < OUTCOME_INVALID;
+    if (call->idem.key.size > 0 && (done || outcome_stands(call->outcome)))
         return keep_answer(call, change);
     return done ? TOCSIN_OK : TOCSIN_CONFLICT; /* nothing is written */
 }
@@ -146,35 +89,16 @@ static enum tocsin_status run_call(void *arg, struct change *change)
     return status;
 }
 
-static enum tasks_outcome outcome_of(enum tocsin_status status)
-{
-    switch (status) {
-    case TOCSIN_NO_SPACE:
-        return TASKS_NO_SPACE;
-    case TOCSIN_OVERLOADED:
-    case TOCSIN_NO_MEMORY:
-        return TASKS_OVERLOADED;
-    case TOCSIN_FULL:
-        return TASKS_TOO_MANY;
-    case TOCSIN_DAMAGED:
-    case TOCSIN_CORRUPT:
-    case TOCSIN_NONE:
-        return TASKS_BROKEN;
-    default:
-        return TASKS_UNAVAILABLE;
-    }
-}
-
 static void count_call(struct tasks_call *call)
 {
     struct tasks *tasks = call->tasks;
     if (call->replayed)
         return; /* it was counted then; and the task may have ended since */
-    if (call->outcome == TASKS_MADE) {
+    if (call->outcome == OUTCOME_MADE) {
         tasks_count(tasks, TASKS_ADDED, 1);
-    } else if (call->outcome == TASKS_OK && call->verb == TASKS_PUT) {
+    } else if (call->outcome == OUTCOME_OK && call->verb == TASKS_PUT) {
         tasks_count(tasks, TASKS_REPLACED, 1);
-    } else if (call->outcome == TASKS_CONFLICTING || call->outcome == TASKS_UNMATCHED) {
+    } else if (call->outcome == OUTCOME_CONFLICTING || call->outcome == OUTCOME_UNMATCHED) {
         tasks_count(tasks, TASKS_CONFLICT, 1);
     }
 }
@@ -184,15 +108,16 @@ static void settled(void *arg, enum tocsin_status status)
     struct tasks_call *call = arg;
     struct tasks *tasks = call->tasks;
     bool ok = status == TOCSIN_OK;
+    tasks->making -= call->makes;
     if (!ok && status != TOCSIN_CONFLICT) {
-        call->outcome = outcome_of(status);
+        call->outcome =
+            status == TOCSIN_NONE ? OUTCOME_BROKEN : outcome_of_status(status); /* what must be */
         (void)snprintf(call->why.text, sizeof call->why.text, "%s", tocsin_status_text(status));
         for (size_t i = 0; i < call->unready_count; i++) {
             struct engine_head head;
             if (engine_head(tasks->engine, call->unready[i], &head))
                 queue_ready_again(tasks, call->unready[i], head.rev);
         }
-        tasks->idem_count -= call->idem_put;
     }
     free(call->unready);
     call->unready = NULL;
@@ -216,7 +141,7 @@ static void zone_here(void *arg, enum tocsin_status status, const struct tocsin_
         engine_change(call->tasks->engine, false, run_call, settled, call);
         return;
     }
-    call->outcome = status == TOCSIN_INVALID ? TASKS_INVALID : TASKS_OVERLOADED;
+    call->outcome = status == TOCSIN_INVALID ? OUTCOME_INVALID : OUTCOME_OVERLOADED;
     (void)snprintf(call->why.text, sizeof call->why.text, "tz: %.190s", why->text);
     call->done(call);
 }

@@ -10,8 +10,7 @@
 
 #include "service/task/tasks_inside.h"
 
-enum tocsin_status tasks_refuse(struct tasks_call *call, enum tasks_outcome outcome,
-                                const char *why)
+enum tocsin_status tasks_refuse(struct tasks_call *call, enum outcome outcome, const char *why)
 {
     call->outcome = outcome;
     (void)snprintf(call->why.text, sizeof call->why.text, "%s", why);
@@ -85,23 +84,9 @@ static enum tocsin_status get(struct tasks_call *call, struct change *change,
 /* False: refused, by If-Match or If-None-Match. record NULL: there is none. */
 static bool matches(struct tasks_call *call, const struct engine_record *record)
 {
-    if (call->if_none_match && record != NULL) {
-        (void)tasks_refuse(call, TASKS_UNMATCHED, "If-None-Match: there is one already");
-        return false;
-    }
-    if (call->if_match && record == NULL) {
-        (void)tasks_refuse(call, TASKS_UNMATCHED, "If-Match: there is no such record");
-        return false;
-    }
-    if (call->if_match && call->if_match_rev != TASKS_ANY_REV &&
-        record->rev != call->if_match_rev) {
-        call->outcome = TASKS_UNMATCHED;
-        (void)snprintf(call->why.text, sizeof call->why.text,
-                       "If-Match: its rev is \"%llu\" now, not \"%llu\"",
-                       (unsigned long long)record->rev, (unsigned long long)call->if_match_rev);
-        return false;
-    }
-    return true;
+    call->outcome = conditions_hold(&call->conditions, record != NULL,
+                                    record != NULL ? record->rev : 0, &call->why);
+    return call->outcome == OUTCOME_OK;
 }
 
 /* The task a verb is for. False: the verb ends here, with this status; when that is OK, the call
@@ -114,7 +99,7 @@ static bool find(struct tasks_call *call, struct change *change, struct engine_r
         return matches(call, ret_record);
     if (*ret_status == TOCSIN_NONE)
         *ret_status = matches(call, NULL)
-                          ? tasks_refuse(call, TASKS_MISSING, "there is no such task")
+                          ? tasks_refuse(call, OUTCOME_MISSING, "there is no such task")
                           : TOCSIN_OK;
     return false;
 }
@@ -131,10 +116,14 @@ static bool leased(const struct tasks_call *call, const struct engine_record *re
 
 /* ---- making and replacing */
 
-/* Entries of Idempotency-Keys are records too, but have a limit of their own. */
+/* With those that are being made. */
 static bool tasks_full(const struct tasks *tasks)
 {
-    return engine_count(tasks->engine) >= tasks->limits.tasks + tasks->idem_count;
+    uint64_t count = tasks->making;
+    for (uint8_t mark = 0; mark < TASK_MARKS; mark++)
+        count += engine_mark_count(tasks->engine, tasks->task_kind, mark) +
+                 engine_mark_count(tasks->engine, tasks->run_kind, mark);
+    return count >= tasks->limits.tasks;
 }
 
 static enum tocsin_status put_wish(struct tasks_call *call, struct change *change,
@@ -142,7 +131,7 @@ static enum tocsin_status put_wish(struct tasks_call *call, struct change *chang
 {
     struct tasks *tasks = call->tasks;
     if (old == NULL && tasks_full(tasks))
-        return tasks_refuse(call, TASKS_TOO_MANY,
+        return tasks_refuse(call, OUTCOME_TOO_MANY,
                             "as many tasks wait as may (limits.tasks_pending): try again later");
     struct task task = *call->wish;
     task.id = call->id;
@@ -152,7 +141,7 @@ static enum tocsin_status put_wish(struct tasks_call *call, struct change *chang
     const struct zone *zone = zones_find(&tasks->zones, task.zone);
     enum tocsin_status status = rhythm_first(&task, zone, now, &task.nominal_ms, &call->why);
     if (status != TOCSIN_OK) {
-        call->outcome = TASKS_INVALID;
+        call->outcome = OUTCOME_INVALID;
         return TOCSIN_OK;
     }
     task.created_ms = created_ms != 0 ? created_ms : engine_wall_ms(tasks->engine);
@@ -169,7 +158,7 @@ static enum tocsin_status put_wish(struct tasks_call *call, struct change *chang
     if (status != TOCSIN_OK)
         return status;
     tasks_event(tasks, change, call->id, old == NULL ? "created" : "replaced", &task, false);
-    call->outcome = old == NULL ? TASKS_MADE : TASKS_OK;
+    call->outcome = old == NULL ? OUTCOME_MADE : OUTCOME_OK;
     answer_with(call, NULL, &task, rev, mark, due, basis);
     return TOCSIN_OK;
 }
@@ -186,7 +175,7 @@ static enum tocsin_status create_new(struct tasks_call *call, struct change *cha
         return put_wish(call, change, NULL, 0);
     if (status != TOCSIN_OK)
         return status;
-    return tasks_refuse(call, TASKS_CONFLICTING,
+    return tasks_refuse(call, OUTCOME_CONFLICTING,
                         "id: a schedule of this id has ended, and a run of it is an open incident "
                         "(retry or drop that, or PUT a new task)");
 }
@@ -200,7 +189,7 @@ static enum tocsin_status create(struct tasks_call *call, struct change *change)
         return create_new(call, change);
     if (status != TOCSIN_OK || !matches(call, &record))
         return status;
-    call->outcome = TASKS_CONFLICTING;
+    call->outcome = OUTCOME_CONFLICTING;
     struct task_view view = tasks_view(call->tasks, &record, &task);
     (void)snprintf(call->why.text, sizeof call->why.text,
                    "id: there is such a task already, and it is %s (PUT replaces it)",
@@ -268,7 +257,7 @@ static enum tocsin_status cancel_running(struct tasks_call *call, struct change 
             return status;
     }
     call->cancels = true;
-    call->outcome = TASKS_REQUESTED;
+    call->outcome = OUTCOME_REQUESTED;
     answer_with(call, record, task, rev, mark, STORE_NEVER, STORE_ELAPSED);
     return TOCSIN_OK;
 }
@@ -310,10 +299,10 @@ static enum tocsin_status pause(struct tasks_call *call, struct change *change)
     if (!find(call, change, &record, &task, &status))
         return status;
     if (record.mark == TASK_FAILED)
-        return tasks_refuse(call, TASKS_CONFLICTING,
+        return tasks_refuse(call, OUTCOME_CONFLICTING,
                             "it has failed: retry it or drop the incident");
     if (task.rhythm == TASK_ONCE && leased(call, &record, &task))
-        return tasks_refuse(call, TASKS_CONFLICTING,
+        return tasks_refuse(call, OUTCOME_CONFLICTING,
                             "it is running: only DELETE can ask it to stop");
     if (record.mark != TASK_PAUSED)
         task.paused_from = (enum task_mark)record.mark;
@@ -379,14 +368,14 @@ static enum tocsin_status fire(struct tasks_call *call, struct change *change)
     if (!find(call, change, &record, &task, &status))
         return status;
     if (record.mark == TASK_FAILED)
-        return tasks_refuse(call, TASKS_CONFLICTING,
+        return tasks_refuse(call, OUTCOME_CONFLICTING,
                             "it has failed: POST /v1/incidents/{task}/retry");
     if (task.rhythm != TASK_ONCE) {
         status = schedule_fire(tasks, change, &record, &task, NULL);
         if (status == TOCSIN_FULL)
-            return tasks_refuse(call, TASKS_TOO_MANY, "too many of its runs are open");
+            return tasks_refuse(call, OUTCOME_TOO_MANY, "too many of its runs are open");
     } else if (leased(call, &record, &task)) {
-        return tasks_refuse(call, TASKS_CONFLICTING, "it is running already");
+        return tasks_refuse(call, OUTCOME_CONFLICTING, "it is running already");
     } else {
         bool retry = record.mark == TASK_RETRYING || task.paused_from == TASK_RETRYING;
         task.origin = tasks_origin(&task, &record);
@@ -462,7 +451,7 @@ static enum tocsin_status incident(struct tasks_call *call, struct change *chang
     if (status != TOCSIN_OK)
         return status;
     if (!own && found == 0)
-        return tasks_refuse(call, TASKS_MISSING, "there is no open incident of this task");
+        return tasks_refuse(call, OUTCOME_MISSING, "there is no open incident of this task");
     if (call->verb == TASKS_RETRY) {
         status = answer_as_staged(call, change);
         if (status != TOCSIN_NONE)

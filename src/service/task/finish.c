@@ -120,7 +120,8 @@ static void say(struct tasks_call *call, const char *field, const char *text)
 static enum tocsin_status superseded(struct tasks_call *call)
 {
     if (call->verb == TASKS_EXTEND)
-        return tasks_refuse(call, TASKS_LOST, "the task was replaced or removed: this run is void");
+        return tasks_refuse(call, OUTCOME_LOST,
+                            "the task was replaced or removed: this run is void");
     say(call, "superseded", NULL);
     call->ended = CALL_SUPERSEDED;
     return TOCSIN_OK;
@@ -215,7 +216,7 @@ static enum tocsin_status extend(struct tasks_call *call, struct change *change,
     if (status != TOCSIN_OK)
         return status;
     if (run->cancel_requested)
-        return tasks_refuse(call, TASKS_TO_CANCEL,
+        return tasks_refuse(call, OUTCOME_TO_CANCEL,
                             "somebody asked to cancel this task: please stop");
     int64_t until = engine_now_ms(engine) + call->ttl_ms;
     if (until > run->end_ms)
@@ -258,12 +259,12 @@ enum tocsin_status finish_verb(struct tasks_call *call, struct change *change)
     struct tasks *tasks = call->tasks;
     call->ended = CALL_NOT_ENDED;
     if (!run_id_read(call->id, &call->fence))
-        return tasks_refuse(call, TASKS_MISSING, "run: this is not the name of a run");
+        return tasks_refuse(call, OUTCOME_MISSING, "run: this is not the name of a run");
     struct run *run = run_of_fence(tasks, call->fence);
     if (run == NULL && call->verb == TASKS_ACK && said_before(call))
         return TOCSIN_OK;
     if (run == NULL || (run->state == RUN_ENDING && !(run->ending_well && call->verb == TASKS_ACK)))
-        return tasks_refuse(call, TASKS_LOST,
+        return tasks_refuse(call, OUTCOME_LOST,
                             "the lease of this run is lost: it ended, or the server was restarted");
     switch (call->verb) {
     case TASKS_ACK:
@@ -288,7 +289,7 @@ void finish_staged(struct tasks_call *call)
 void finish_done(struct tasks_call *call, bool ok)
 {
     struct tasks *tasks = call->tasks;
-    if (call->outcome == TASKS_LOST && !call->replayed)
+    if (call->outcome == OUTCOME_LOST && !call->replayed)
         tasks_count(tasks, TASKS_FENCED, 1);
     struct run *run = run_of_fence(tasks, call->fence);
     if (run == NULL || call->ended == CALL_NOT_ENDED)

@@ -9,8 +9,8 @@
 #define TOCSIN_SERVICE_TASK_FINISHED_H
 
 #include "base/bytes.h"
-#include "base/siphash.h"
 #include "base/number_map.h"
+#include "base/siphash.h"
 
 enum finished_how { FINISHED_COMPLETED, FINISHED_CANCELLED, FINISHED_FAILED };
 

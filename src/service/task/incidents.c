@@ -30,7 +30,7 @@ static bool count(struct tasks *tasks, uint64_t schedule, bool one_more)
     (void)number_map_get(&tasks->incident_schedules, schedule, &number);
     if (one_more || number > 1)
         return number_map_put(&tasks->incident_schedules, schedule,
-                             one_more ? number + 1 : number - 1);
+                              one_more ? number + 1 : number - 1);
     number_map_drop(&tasks->incident_schedules, schedule);
     return true;
 }

@@ -196,7 +196,7 @@ static void join_line(struct tasks_lease *lease)
     lease->after = NULL;
     *(queue->last_waiting != NULL ? &queue->last_waiting->after : &queue->first_waiting) = lease;
     queue->last_waiting = lease;
-    lease->outcome = TASKS_OK;
+    lease->outcome = OUTCOME_OK;
     lease->waiting = true;
     queue->waiting++;
     lease->tasks->waiting++;
@@ -244,7 +244,7 @@ static void all_claimed(struct tasks_lease *lease)
         for (uint32_t i = 0; i < lease->run_count; i++)
             tasks->runs[lease->runs[i]]->lease = NULL;
         if (!empty)
-            lease->outcome = TASKS_OK;
+            lease->outcome = OUTCOME_OK;
         tasks_count(tasks, TASKS_LEASED, lease->run_count);
         answer(lease);
     }
@@ -481,7 +481,7 @@ void lease_serve(struct tasks *tasks, struct queue *queue, struct tasks_lease *l
     struct ready ready;
     for (uint32_t i = 0; memory && i < lease->max && queue_pop(tasks, queue, &ready); i++)
         memory = take(tasks, queue, lease, &ready);
-    lease->outcome = memory ? TASKS_OK : TASKS_OVERLOADED;
+    lease->outcome = memory ? OUTCOME_OK : OUTCOME_OVERLOADED;
     queue->pins--;
     one_claimed(lease);
 }
@@ -490,7 +490,7 @@ void tasks_lease(struct tasks *tasks, struct tasks_lease *lease)
 {
     assert(lease->max >= 1 && lease->max <= tasks->limits.lease_runs);
     lease->tasks = tasks;
-    lease->outcome = TASKS_OK;
+    lease->outcome = OUTCOME_OK;
     lease->timer = (struct engine_timer){.fn = waited_enough, .arg = lease};
     lease->runs = NULL;
     lease->run_count = lease->pending = 0;
@@ -505,7 +505,7 @@ void tasks_lease(struct tasks *tasks, struct tasks_lease *lease)
     bool waits = behind && lease->wait_ms > 0;
     full = full || (waits && tasks->waiting >= tasks->limits.lease_waiting);
     if (queue == NULL || full || buffer_status(&lease->answer) != TOCSIN_OK) {
-        lease->outcome = full ? TASKS_TOO_MANY : TASKS_OVERLOADED;
+        lease->outcome = full ? OUTCOME_TOO_MANY : OUTCOME_OVERLOADED;
         answer(lease);
         if (queue != NULL)
             queue_unuse(tasks, queue);

@@ -10,23 +10,6 @@
 
 enum { ANSWER_BYTES_MAX = 32 * 1024 * 1024, PAGE_BYTES = 4 * 1024 * 1024 };
 
-static enum tasks_outcome outcome_of(enum tocsin_status status)
-{
-    switch (status) {
-    case TOCSIN_OK:
-        return TASKS_OK;
-    case TOCSIN_NONE:
-        return TASKS_MISSING;
-    case TOCSIN_NO_MEMORY:
-    case TOCSIN_OVERLOADED:
-        return TASKS_OVERLOADED;
-    case TOCSIN_DAMAGED:
-        return TASKS_BROKEN;
-    default:
-        return TASKS_UNAVAILABLE;
-    }
-}
-
 struct reading {
     struct tasks *tasks;
     tasks_read_fn fn;
@@ -42,7 +25,7 @@ static struct reading *reading_create(struct tasks *tasks, tasks_read_fn fn, voi
 {
     struct reading *reading = calloc(1, sizeof *reading);
     if (reading == NULL) {
-        fn(arg, TASKS_OVERLOADED, 0, (struct bytes){0});
+        fn(arg, OUTCOME_OVERLOADED, 0, (struct bytes){0});
         return NULL;
     }
     reading->tasks = tasks;
@@ -53,10 +36,10 @@ static struct reading *reading_create(struct tasks *tasks, tasks_read_fn fn, voi
     return reading;
 }
 
-static void reading_end(struct reading *reading, enum tasks_outcome outcome)
+static void reading_end(struct reading *reading, enum outcome outcome)
 {
-    if (outcome == TASKS_OK && buffer_status(&reading->out) != TOCSIN_OK)
-        outcome = TASKS_OVERLOADED;
+    if (outcome == OUTCOME_OK && buffer_status(&reading->out) != TOCSIN_OK)
+        outcome = OUTCOME_OVERLOADED;
     reading->fn(reading->arg, outcome, reading->rev,
                 (struct bytes){reading->out.data, reading->out.size});
     buffer_release(&reading->out);
@@ -128,7 +111,7 @@ static void got(void *arg, enum tocsin_status status, const struct engine_record
         if (ended != NULL && read_finished(tasks, ended, &task)) {
             reading->rev = ended->rev;
             write_finished(&reading->writer, ended, &task);
-            reading_end(reading, TASKS_OK);
+            reading_end(reading, OUTCOME_OK);
             return;
         }
     }
@@ -139,7 +122,7 @@ static void got(void *arg, enum tocsin_status status, const struct engine_record
         reading->rev = record->rev;
         tasks_write_json(&reading->out, &task, &view);
     }
-    reading_end(reading, outcome_of(status));
+    reading_end(reading, outcome_of_status(status));
 }
 
 void tasks_get(struct tasks *tasks, struct bytes id, tasks_read_fn fn, void *arg)
@@ -150,7 +133,7 @@ void tasks_get(struct tasks *tasks, struct bytes id, tasks_read_fn fn, void *arg
     if (reading_set_id(reading, id))
         engine_get(tasks->engine, tasks->task_kind, id, got, reading);
     else
-        reading_end(reading, TASKS_MISSING);
+        reading_end(reading, OUTCOME_MISSING);
 }
 
 /* ---- why */
@@ -261,7 +244,7 @@ static void write_why(struct reading *reading, const struct task *task,
     json_write_text(writer, tasks->node);
     json_write_object_end(writer);
     reading->rev = view->rev;
-    reading_end(reading, TASKS_OK);
+    reading_end(reading, OUTCOME_OK);
 }
 
 /* What has run, or never will, and is still remembered. */
@@ -288,7 +271,7 @@ static void explain(void *arg, enum tocsin_status status, const struct engine_re
     if (status == TOCSIN_OK)
         status = tasks_decode(record, &tasks->lists, &task);
     if (status != TOCSIN_OK) {
-        reading_end(reading, outcome_of(status));
+        reading_end(reading, outcome_of_status(status));
         return;
     }
     char text[200];
@@ -305,7 +288,7 @@ void tasks_why(struct tasks *tasks, struct bytes id, tasks_read_fn fn, void *arg
     if (reading_set_id(reading, id))
         engine_get(tasks->engine, tasks->task_kind, id, explain, reading);
     else
-        reading_end(reading, TASKS_MISSING);
+        reading_end(reading, OUTCOME_MISSING);
 }
 
 /* ---- many */
@@ -377,7 +360,7 @@ static bool listed(void *arg, enum tocsin_status status, const struct engine_rec
             list_finished(reading, filter, listing->count);
         } else {
             write_next(reading, listing->full ? listing->last_rev : next);
-            reading_end(reading, outcome_of(status));
+            reading_end(reading, outcome_of_status(status));
         }
         free(listing);
         return false;
@@ -422,7 +405,7 @@ static void list_finished(struct reading *reading, const struct tasks_filter *fi
         count++;
     }
     write_next(reading, at < finished->count ? before + at : 0);
-    reading_end(reading, TASKS_OK);
+    reading_end(reading, OUTCOME_OK);
 }
 
 void tasks_list(struct tasks *tasks, const struct tasks_filter *filter, tasks_read_fn fn, void *arg)
@@ -441,7 +424,7 @@ void tasks_list(struct tasks *tasks, const struct tasks_filter *filter, tasks_re
     size_t size = filter->status.size + filter->prefix.size + filter->queue.size;
     struct listing *listing = calloc(1, sizeof *listing + size);
     if (listing == NULL) {
-        reading_end(reading, TASKS_OVERLOADED);
+        reading_end(reading, OUTCOME_OVERLOADED);
         return;
     }
     listing->reading = reading;
@@ -471,7 +454,7 @@ struct incidents {
 
 static void incidents_next(struct incidents *self);
 
-static void incidents_end(struct incidents *self, enum tasks_outcome outcome)
+static void incidents_end(struct incidents *self, enum outcome outcome)
 {
     struct reading *reading = self->reading;
     write_next(reading, self->next);
@@ -486,7 +469,7 @@ static void incident_here(void *arg, enum tocsin_status status, const struct eng
     struct json_writer *writer = &self->reading->writer;
     struct task task;
     if (status == TOCSIN_NO_MEMORY || status == TOCSIN_OVERLOADED) {
-        incidents_end(self, outcome_of(status)); /* a list without it would not be true */
+        incidents_end(self, outcome_of_status(status)); /* a list without it would not be true */
         return;
     }
     if (status == TOCSIN_OK && record->mark == TASK_FAILED &&
@@ -535,7 +518,7 @@ static void incidents_next(struct incidents *self)
         engine_get_ref(tasks->engine, incident->ref, incident_here, self);
         return;
     }
-    incidents_end(self, TASKS_OK);
+    incidents_end(self, OUTCOME_OK);
 }
 
 void tasks_incidents(struct tasks *tasks, uint64_t after_rev, size_t limit, tasks_read_fn fn,
@@ -545,7 +528,7 @@ void tasks_incidents(struct tasks *tasks, uint64_t after_rev, size_t limit, task
     struct incidents *self = reading == NULL ? NULL : calloc(1, sizeof *self);
     if (self == NULL) {
         if (reading != NULL)
-            reading_end(reading, TASKS_OVERLOADED);
+            reading_end(reading, OUTCOME_OVERLOADED);
         return;
     }
     *self = (struct incidents){.reading = reading, .limit = limit, .last_rev = after_rev};

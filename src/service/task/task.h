@@ -62,6 +62,7 @@ enum task_mark {
     TASK_RESTING, /* a schedule that waits for its run to end (fixed delay, or repeat used up) */
     TASK_WAITING_SKIP, /* as TASK_WAITING, a one-shot that is not to run when it was missed */
     TASK_SCHEDULED,    /* a schedule before its next occurrence */
+    TASK_MARKS,
 };
 
 /* One attempt in somebody's hands. */

@@ -13,8 +13,6 @@ const struct tasks_limits tasks_limits_default = {
     .lease_runs = 1000,
     .lease_waiting = 20000,
     .queues = 10000,
-    .idem_entries = 1000000,
-    .idem_ms = INT64_C(24) * 3600 * 1000,
     .finished = 100000,
     .finished_bytes = UINT64_C(64) * 1024 * 1024,
     .misfire_grace_ms = 60000,
@@ -340,16 +338,6 @@ static enum tocsin_status on_due(void *service, struct change *change,
     }
 }
 
-static enum tocsin_status idem_due(void *service, struct change *change,
-                                   const struct engine_record *record)
-{
-    struct tasks *tasks = service;
-    enum tocsin_status status = change_drop(change, tasks->idem_kind, record->key);
-    if (status == TOCSIN_OK)
-        tasks->idem_count -= tasks->idem_count > 0;
-    return status;
-}
-
 /* ---- loading */
 
 /* False: no memory. */
@@ -416,12 +404,6 @@ static void on_load(void *service, const struct engine_head *head)
     }
 }
 
-static void idem_on_load(void *service, const struct engine_head *head)
-{
-    (void)head;
-    ((struct tasks *)service)->idem_count++;
-}
-
 /* ---- life */
 
 static void nothing(void *arg)
@@ -440,11 +422,8 @@ static void init_kinds(struct tasks *tasks)
     };
     tasks->run_kind_info = tasks->task_kind_info;
     tasks->run_kind_info.name = "run";
-    tasks->idem_kind_info = (struct engine_kind){
-        .name = "idem", .on_due = idem_due, .on_load = idem_on_load, .service = tasks};
     tasks->task_kind = engine_add_kind(tasks->engine, &tasks->task_kind_info);
     tasks->run_kind = engine_add_kind(tasks->engine, &tasks->run_kind_info);
-    tasks->idem_kind = engine_add_kind(tasks->engine, &tasks->idem_kind_info);
 }
 
 enum tocsin_status tasks_create(const struct tasks_options *options, struct tasks **ret_tasks)
@@ -453,6 +432,7 @@ enum tocsin_status tasks_create(const struct tasks_options *options, struct task
     if (tasks == NULL)
         return TOCSIN_NO_MEMORY;
     tasks->engine = options->engine;
+    tasks->idem = options->idem;
     tasks->limits = options->limits;
     tasks->history = options->history;
     tasks->watch = options->watch;
@@ -527,7 +507,6 @@ void tasks_describe(const struct tasks *tasks, struct tasks_stats *ret_stats)
         .waiting = tasks->waiting,
         .incidents = engine_mark_count(tasks->engine, tasks->task_kind, TASK_FAILED) +
                      engine_mark_count(tasks->engine, tasks->run_kind, TASK_FAILED),
-        .idem = tasks->idem_count,
         .finished = tasks->finished.count,
         .finished_bytes = tasks->finished.bytes,
         .queues = tasks->queue_count,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* tasks.h - do this later, hand it to a worker, and see to it that it gets done.
  *
- * The task service on the engine. Records: `task` (key: its id), `run` (one occurrence of a
- * schedule, key: id, 0x1f and its number) and `idem` (an answer kept for 24 hours).
+ * The task service on the engine. Records: `task` (key: its id) and `run` (one occurrence of a
+ * schedule, key: id, 0x1f and its number).
  *
  *              create/put                due               lease
  *   (nothing) ------------> waiting ------------> ready ------------> leased
@@ -23,6 +23,8 @@
 
 #include "base/buffer.h"
 #include "engine/engine.h"
+#include "service/idem/idem.h"
+#include "service/outcome.h"
 #include "service/task/task.h"
 
 struct tasks;
@@ -60,8 +62,6 @@ struct tasks_limits {
     uint32_t lease_runs;    /* runs one lease call may ask for */
     uint32_t lease_waiting; /* calls that wait */
     uint32_t queues;
-    uint32_t idem_entries;
-    int64_t idem_ms;
     uint32_t finished; /* tasks that can be read after their end */
     uint64_t finished_bytes;
     int64_t misfire_grace_ms;
@@ -74,6 +74,7 @@ enum tasks_history { TASKS_HISTORY_NONE, TASKS_HISTORY_FAILURES, TASKS_HISTORY_A
 
 struct tasks_options {
     struct engine *engine;
+    struct idem *idem;
     struct tasks_limits limits;
     enum tasks_history history;
     struct tasks_watch watch;
@@ -98,23 +99,6 @@ void tasks_hold(struct tasks *tasks, void (*done)(void *arg, enum tocsin_status 
 
 /* ---- calls */
 
-enum tasks_outcome {
-    TASKS_OK,          /* 200 */
-    TASKS_MADE,        /* 201 */
-    TASKS_REQUESTED,   /* 202 */
-    TASKS_INVALID,     /* 400 */
-    TASKS_MISSING,     /* 404 */
-    TASKS_CONFLICTING, /* 409 */
-    TASKS_LOST,        /* 409 FENCED */
-    TASKS_TO_CANCEL,   /* 409 CANCEL_REQUESTED */
-    TASKS_UNMATCHED,   /* 412: If-Match, If-None-Match */
-    TASKS_TOO_MANY,    /* 429 */
-    TASKS_OVERLOADED,  /* 503 */
-    TASKS_UNAVAILABLE, /* 503 */
-    TASKS_NO_SPACE,    /* 507 */
-    TASKS_BROKEN,      /* 500: a damaged record */
-};
-
 enum tasks_verb {
     TASKS_CREATE,
     TASKS_PUT,
@@ -130,16 +114,12 @@ enum tasks_verb {
     TASKS_KEY, /* nothing but its Idempotency-Key: that of many calls which are one request */
 };
 
-#define TASKS_ANY_REV UINT64_MAX /* if_match_rev of who asks that there is one, whichever */
-
 /* One change asked for from outside. The caller fills the upper part and keeps all of it,
  * and every byte it points to, until done. */
 struct tasks_call {
     enum tasks_verb verb;
-    bool has_until; /* PAUSE: resumes by itself */
-    bool has_delay; /* NACK */
-    bool if_match;
-    bool if_none_match;
+    bool has_until;          /* PAUSE: resumes by itself */
+    bool has_delay;          /* NACK */
     bool on_a_line;          /* the answer is a line of NDJSON */
     bool brief;              /* of a task made: only its id, rev and due_ms */
     bool urgent;             /* KEY: of calls that go before new work, as acks do */
@@ -150,21 +130,20 @@ struct tasks_call {
     struct bytes error;      /* NACK */
     int64_t delay_ms;        /* NACK */
     int64_t ttl_ms;          /* EXTEND */
-    uint64_t if_match_rev;
-    struct bytes idem_key; /* with whoever asks and the route in it; size 0: none */
-    uint64_t idem_body;    /* hash of the body */
+    struct conditions conditions;
+    struct idem_ask idem; /* the key has whoever asks and the route in it */
     void (*done)(struct tasks_call *call);
     void *arg; /* the caller's */
 
     /* The answer. */
     struct buffer answer; /* initialised by the caller */
     uint64_t rev;         /* 0: none */
-    enum tasks_outcome outcome;
+    enum outcome outcome;
     bool replayed; /* an answer given before, from an Idempotency-Key */
 
     /* The service's own. */
     bool cancels; /* somebody is working on it: asked to stop, once this is durable */
-    bool idem_put;
+    bool makes;   /* counted in tasks->making, until it is settled */
     enum { CALL_NOT_ENDED, CALL_ENDED_WELL, CALL_ENDED_BADLY, CALL_SUPERSEDED } ended;
     struct engine_ref ref;
     struct tasks *tasks;
@@ -180,8 +159,7 @@ void tasks_expect(struct tasks *tasks, struct bytes id);
 
 /* ---- reading. fn is called once, with the JSON to answer with. */
 
-typedef void (*tasks_read_fn)(void *arg, enum tasks_outcome outcome, uint64_t rev,
-                              struct bytes json);
+typedef void (*tasks_read_fn)(void *arg, enum outcome outcome, uint64_t rev, struct bytes json);
 void tasks_get(struct tasks *tasks, struct bytes id, tasks_read_fn fn, void *arg);
 void tasks_why(struct tasks *tasks, struct bytes id, tasks_read_fn fn, void *arg);
 void tasks_incidents(struct tasks *tasks, uint64_t after_rev, size_t limit, tasks_read_fn fn,
@@ -208,7 +186,7 @@ struct tasks_lease {
     int64_t ttl_ms;
     void (*done)(struct tasks_lease *lease);
     void *arg; /* the caller's */
-    enum tasks_outcome outcome;
+    enum outcome outcome;
     struct buffer answer; /* initialised by the caller */
 
     /* The service's own. */
@@ -246,7 +224,6 @@ struct tasks_stats {
     uint64_t leased;
     uint64_t waiting;
     uint64_t incidents;
-    uint64_t idem;
     uint64_t finished;
     uint64_t finished_bytes;
     uint64_t queues;

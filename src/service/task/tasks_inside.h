@@ -102,7 +102,9 @@ struct draft {
 
 struct tasks {
     struct engine *engine;
+    struct idem *idem;
     struct tasks_limits limits;
+    uint64_t making; /* tasks that are not committed yet */
     enum tasks_history history;
     struct tasks_watch watch;
     const char *node;
@@ -112,10 +114,8 @@ struct tasks {
 
     struct engine_kind task_kind_info;
     struct engine_kind run_kind_info;
-    struct engine_kind idem_kind_info;
     unsigned task_kind;
     unsigned run_kind;
-    unsigned idem_kind;
 
     struct queue **queues;    /* by hash */
     struct queue *last_queue; /* the one most likely asked for again; NULL: none */
@@ -136,7 +136,7 @@ struct tasks {
     uint64_t *acked; /* fences that ended well, each at fence mod ACKED_MAX, for those who ask
                         twice */
 
-    struct incident *incidents;          /* ascending revs; some may be gone, or not durable yet */
+    struct incident *incidents;           /* ascending revs; some may be gone, or not durable yet */
     struct number_map incident_schedules; /* how many of them a schedule has */
     size_t incident_count;
     size_t incident_room;
@@ -146,7 +146,6 @@ struct tasks {
     uint64_t ready;
     uint64_t leased;
     uint64_t waiting;
-    uint64_t idem_count;
     uint64_t recovering;
     struct recovery *recoveries; /* found while loading */
     size_t recovery_count;
@@ -195,8 +194,7 @@ void tasks_write_json(struct buffer *out, const struct task *task, const struct 
 /* command.c */
 enum tocsin_status command_verb(struct tasks_call *call, struct change *change);
 /* Always OK: the outcome says that it is refused. */
-enum tocsin_status tasks_refuse(struct tasks_call *call, enum tasks_outcome outcome,
-                                const char *why);
+enum tocsin_status tasks_refuse(struct tasks_call *call, enum outcome outcome, const char *why);
 
 /* queue.c */
 struct queue *queue_find(struct tasks *tasks, struct bytes name);
