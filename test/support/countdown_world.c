@@ -98,8 +98,9 @@ void countdown_world_again(struct countdown_world *world)
                          },
                          &world->engine, &why),
                      TOCSIN_OK);
-    assert_int_equal(countdowns_create(world->engine, &world->limits, (struct siphash_key){3, 4},
-                                       &world->countdowns),
+    assert_int_equal(idem_create(world->engine, &idem_limits_default, &world->idem), TOCSIN_OK);
+    assert_int_equal(countdowns_create(world->engine, world->idem, &world->limits,
+                                       (struct siphash_key){3, 4}, &world->countdowns),
                      TOCSIN_OK);
     world->plain =
         (struct countdown_kind){.on_tick = on_tick, .on_changed = on_changed, .service = world};
@@ -132,6 +133,7 @@ void countdown_world_crash(struct countdown_world *world)
 {
     engine_destroy(world->engine);
     countdowns_destroy(world->countdowns);
+    idem_destroy(world->idem);
     world->countdowns = NULL;
     world->engine = NULL;
     sim_crash(&world->sim);

@@ -19,6 +19,7 @@ struct countdown_world {
     struct clock_manual clock;
     struct sim_backend sim;
     struct engine *engine;
+    struct idem *idem;
     struct countdowns *countdowns;
     struct countdowns_limits limits;
     struct countdown_kind plain;

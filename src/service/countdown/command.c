@@ -6,27 +6,20 @@
 
 #include "service/countdown/countdowns_inside.h"
 
+/* It ends here, and the call says why. */
 static enum tocsin_status refuse(struct countdown_call *call, enum outcome outcome, const char *why)
 {
     call->outcome = outcome;
     (void)snprintf(call->why.text, sizeof call->why.text, "%s", why);
-    return TOCSIN_CONFLICT; /* nothing is written */
+    return TOCSIN_OK;
 }
 
 /* False: refused, by If-Match or If-None-Match. NULL: there is none. */
 static bool matches(struct countdown_call *call, const struct engine_record *record)
 {
-    if (call->if_none_match && record != NULL)
-        return refuse(call, OUTCOME_UNMATCHED, "If-None-Match: there is one already") == TOCSIN_OK;
-    if (call->if_match && record == NULL)
-        return refuse(call, OUTCOME_UNMATCHED, "If-Match: there is no such record") == TOCSIN_OK;
-    if (!call->if_match || record->rev == call->if_match_rev)
-        return true;
-    call->outcome = OUTCOME_UNMATCHED;
-    (void)snprintf(call->why.text, sizeof call->why.text,
-                   "If-Match: its rev is \"%llu\" now, not \"%llu\"",
-                   (unsigned long long)record->rev, (unsigned long long)call->if_match_rev);
-    return false;
+    call->outcome = conditions_hold(&call->conditions, record != NULL,
+                                    record != NULL ? record->rev : 0, &call->why);
+    return call->outcome == OUTCOME_OK;
 }
 
 static void answer(struct countdown_call *call, const struct countdown *countdown)
@@ -96,11 +89,11 @@ static enum tocsin_status start(struct countdown_call *call, struct change *chan
     struct countdown_words words;
     struct countdown it;
     if (!is_ours(call, call->key, call->kind))
-        return TOCSIN_CONFLICT;
+        return TOCSIN_OK;
     enum tocsin_status status = change_get(change, all->kind, call->key, &record);
     if (status == TOCSIN_NONE) {
         if (!matches(call, NULL))
-            return TOCSIN_CONFLICT;
+            return TOCSIN_OK;
         if (full(all))
             return refuse(call, OUTCOME_TOO_MANY,
                           "as many countdowns as may (limits.countdowns): try again later");
@@ -111,7 +104,7 @@ static enum tocsin_status start(struct countdown_call *call, struct change *chan
     if (status != TOCSIN_OK)
         return status;
     if (!matches(call, &record))
-        return TOCSIN_CONFLICT;
+        return TOCSIN_OK;
     if (!bytes_equal(it.version, call->version))
         return start_new(call, change, OUTCOME_OK);
     answer(call, &it); /* the same turn keeps its deadline (C-18) */
@@ -195,31 +188,51 @@ static enum tocsin_status change_one(struct countdown_call *call, struct change 
     struct countdown it;
     enum tocsin_status status = change_get(change, call->countdowns->kind, call->key, &record);
     if (status == TOCSIN_NONE) {
-        if (matches(call, NULL))
-            (void)refuse(call, OUTCOME_MISSING, "there is no such countdown");
-        return TOCSIN_CONFLICT;
+        return matches(call, NULL) ? refuse(call, OUTCOME_MISSING, "there is no such countdown")
+                                   : TOCSIN_OK;
     }
     if (status == TOCSIN_OK)
         status = countdown_decode(&record, &words, &it);
     if (status != TOCSIN_OK)
         return status;
     if (!matches(call, &record) || !is_ours(call, it.key, it.kind))
-        return TOCSIN_CONFLICT;
+        return TOCSIN_OK;
     if (it.state == COUNTDOWN_EXPIRED && call->verb != COUNTDOWN_STOP)
         return refuse(call, OUTCOME_CONFLICTING, "its time is over");
     return verbs[call->verb](call, change, &it);
 }
 
+/* ---- running a call */
+
 static enum tocsin_status run(void *arg, struct change *change)
 {
     struct countdown_call *call = arg;
+    struct idem *idem = call->countdowns->idem;
+    struct idem_said said;
     buffer_clear(&call->answer);
     call->outcome = OUTCOME_OK;
     call->rev = 0;
     call->why.text[0] = '\0';
-    enum tocsin_status status =
-        call->verb == COUNTDOWN_START ? start(call, change) : change_one(call, change);
-    return status == TOCSIN_OK ? buffer_status(&call->answer) : status;
+    enum tocsin_status status = idem_find(idem, change, &call->idem, &said);
+    call->replayed = status == TOCSIN_OK;
+    if (status == TOCSIN_OK || status == TOCSIN_CONFLICT || status == TOCSIN_FULL) {
+        call->rev = said.rev;
+        call->outcome = said.outcome;
+        return idem_say(&said, &call->answer, &call->why);
+    }
+    if (status == TOCSIN_NONE)
+        status = call->verb == COUNTDOWN_START ? start(call, change) : change_one(call, change);
+    if (status == TOCSIN_OK)
+        status = buffer_status(&call->answer);
+    if (status != TOCSIN_OK)
+        return status;
+    bool done = call->outcome < OUTCOME_INVALID;
+    if (!done && (call->idem.key.size == 0 || !outcome_stands(call->outcome)))
+        return TOCSIN_CONFLICT; /* nothing is written */
+    said = (struct idem_said){call->outcome, call->rev, {call->answer.data, call->answer.size}};
+    if (!done)
+        said.text = bytes_of(call->why.text);
+    return idem_keep(idem, change, &call->idem, call->key, &said);
 }
 
 static void settled(void *arg, enum tocsin_status status)

@@ -268,7 +268,8 @@ struct countdowns_restored countdowns_restored(const struct countdowns *all)
 
 /* ---- life */
 
-enum tocsin_status countdowns_create(struct engine *engine, const struct countdowns_limits *limits,
+enum tocsin_status countdowns_create(struct engine *engine, struct idem *idem,
+                                     const struct countdowns_limits *limits,
                                      struct siphash_key hash_key,
                                      struct countdowns **ret_countdowns)
 {
@@ -276,6 +277,7 @@ enum tocsin_status countdowns_create(struct engine *engine, const struct countdo
     if (all == NULL)
         return TOCSIN_NO_MEMORY;
     all->engine = engine;
+    all->idem = idem;
     all->limits = *limits;
     all->hash_key = hash_key;
     all->default_kind = &nobody;

@@ -29,6 +29,7 @@
 #include "base/buffer.h"
 #include "base/json_write.h"
 #include "engine/engine.h"
+#include "service/idem/idem.h"
 #include "service/outcome.h"
 
 enum {
@@ -91,7 +92,8 @@ struct countdowns_restored {
 };
 
 /* Registers its kind: call it before engine_load. */
-enum tocsin_status countdowns_create(struct engine *engine, const struct countdowns_limits *limits,
+enum tocsin_status countdowns_create(struct engine *engine, struct idem *idem,
+                                     const struct countdowns_limits *limits,
                                      struct siphash_key hash_key, /* chance */
                                      struct countdowns **ret_countdowns);
 /* After the engine, whose last changes still end here. */
@@ -148,9 +150,8 @@ enum countdown_verb {
  * every byte it points to, until done. */
 struct countdown_call {
     enum countdown_verb verb;
-    bool if_match;
-    bool if_none_match;
-    uint64_t if_match_rev;
+    struct conditions conditions;
+    struct idem_ask idem;
     struct bytes key;
     struct bytes owner;   /* START */
     struct bytes version; /* START */
@@ -163,6 +164,7 @@ struct countdown_call {
     struct buffer answer; /* initialised by the caller */
     uint64_t rev;
     enum outcome outcome;
+    bool replayed; /* an answer given before, from an Idempotency-Key */
     struct tocsin_why why;
 
     struct countdowns *countdowns; /* the service's own */

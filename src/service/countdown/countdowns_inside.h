@@ -18,6 +18,7 @@ struct live {
 
 struct countdowns {
     struct engine *engine;
+    struct idem *idem;
     struct countdowns_limits limits;
     struct engine_kind kind_info;
     unsigned kind;

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "service/idem/idem.h"
 
+#include <stdio.h>
 #include <stdlib.h>
-
-#include "base/buffer.h"
 
 /* A doc: body hash, rev (8 bytes each, lowest first), outcome, text. */
 enum { HEAD_BYTES = 17, DOC_BYTES_MAX = STORE_DOC_BYTES_MAX };
@@ -66,6 +65,17 @@ enum tocsin_status idem_find(struct idem *idem, struct change *change, const str
         .text = {record.doc.at + HEAD_BYTES, record.doc.size - HEAD_BYTES},
     };
     return TOCSIN_OK;
+}
+
+enum tocsin_status idem_say(const struct idem_said *said, struct buffer *answer,
+                            struct tocsin_why *ret_why)
+{
+    if (said->outcome >= OUTCOME_INVALID)
+        (void)snprintf(ret_why->text, sizeof ret_why->text, "%.*s", (int)said->text.size,
+                       said->text.at);
+    else
+        buffer_append(answer, said->text.at, said->text.size);
+    return buffer_status(answer);
 }
 
 static void settled(void *arg, enum tocsin_status status)

@@ -14,6 +14,7 @@
 #ifndef TOCSIN_SERVICE_IDEM_IDEM_H
 #define TOCSIN_SERVICE_IDEM_IDEM_H
 
+#include "base/buffer.h"
 #include "engine/engine.h"
 #include "service/outcome.h"
 
@@ -45,6 +46,9 @@ struct idem_said {
  * refused, and said says how. Else as change_get. */
 enum tocsin_status idem_find(struct idem *idem, struct change *change, const struct idem_ask *ask,
                              struct idem_said *ret_said);
+/* Its text becomes the answer, or the reason of the refusal. */
+enum tocsin_status idem_say(const struct idem_said *said, struct buffer *answer,
+                            struct tocsin_why *ret_why);
 /* With what this change changes. The home is that of the other records. */
 enum tocsin_status idem_keep(struct idem *idem, struct change *change, const struct idem_ask *ask,
                              struct bytes home, const struct idem_said *said);

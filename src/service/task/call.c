@@ -11,18 +11,6 @@
 
 /* ---- Idempotency-Key */
 
-static enum tocsin_status replay(struct tasks_call *call, const struct idem_said *said)
-{
-    call->rev = said->rev;
-    call->outcome = said->outcome;
-    if (call->outcome >= OUTCOME_INVALID)
-        (void)snprintf(call->why.text, sizeof call->why.text, "%.*s", (int)said->text.size,
-                       said->text.at);
-    else
-        buffer_append(&call->answer, said->text.at, said->text.size);
-    return buffer_status(&call->answer);
-}
-
 static enum tocsin_status keep_answer(struct tasks_call *call, struct change *change)
 {
     struct idem_said said = {call->outcome, call->rev, {call->answer.data, call->answer.size}};
@@ -60,8 +48,11 @@ static enum tocsin_status run_verb(struct tasks_call *call, struct change *chang
     struct idem_said said;
     enum tocsin_status found = idem_find(call->tasks->idem, change, &call->idem, &said);
     call->replayed = found == TOCSIN_OK;
-    if (found == TOCSIN_OK || found == TOCSIN_CONFLICT || found == TOCSIN_FULL)
-        return replay(call, &said);
+    if (found == TOCSIN_OK || found == TOCSIN_CONFLICT || found == TOCSIN_FULL) {
+        call->rev = said.rev;
+        call->outcome = said.outcome;
+        return idem_say(&said, &call->answer, &call->why);
+    }
     if (found != TOCSIN_NONE)
         return found;
     enum tocsin_status status = command_verb(call, change);
