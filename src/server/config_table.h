@@ -132,6 +132,8 @@ struct config_row {
         "Idempotency keys that are remembered; beyond it 429.")                                    \
     ROW(limits.idempotency_time, TIME, "24h", CONFIG_SECOND, 365 * CONFIG_DAY, none,               \
         "How long an idempotency key is remembered.")                                              \
+    ROW(limits.countdowns, NUMBER, "1000000", 1, 100000000, none,                                  \
+        "Countdowns that may be kept, expired ones for an hour; beyond it 429.")                   \
     ROW(limits.finished_tasks, NUMBER, "100000", 0, 100000000, none,                               \
         "Finished one-shot tasks that can still be read, the newest.")                             \
     ROW(limits.finished_bytes, SIZE, "64MiB", 0, 64 * CONFIG_GIB, none, "Memory these may take.")  \

@@ -13,6 +13,7 @@
 #include "net/loop.h"
 #include "server/config.h"
 #include "server/metric_list.h"
+#include "service/countdown/countdowns.h"
 #include "service/task/tasks.h"
 #include "service/task/uuid.h"
 
@@ -35,6 +36,7 @@ struct server {
     struct engine *engine;
     struct idem *idem;
     struct tasks *tasks;
+    struct countdowns *countdowns;
     struct http_server **http; /* one for each address */
     size_t http_count;
     size_t http_open;
@@ -42,7 +44,6 @@ struct server {
     uint64_t wheel_start;
     struct uuid_source uuids;
     uint64_t chance_state[4];
-    struct siphash_key hash_key;
     struct signals *signals;
     struct subscriber *subscribers;     /* events.c */
     struct advance *advances;           /* operations.c */
@@ -125,7 +126,43 @@ const char *answer_code(enum outcome outcome);
 void answer_outcome(struct server *server, struct http_exchange *exchange, enum outcome outcome,
                     uint64_t rev, struct bytes json, const char *why, bool replayed);
 
+/* ---- what requests have in common (request.c). False: answered, unless it says otherwise */
+
+bool request_conditions(const struct route_request *request, struct conditions *ret_conditions);
+bool request_idempotency_fits(const struct route_request *request);
+/* The Idempotency-Key with who asks, the route and the line: the same words of another are
+ * another's. The text, which may be NULL, is the caller's to free. False: no memory for it. */
+bool request_idempotency(const struct route_request *request, size_t line, struct bytes body,
+                         char **ret_text, struct idem_ask *ret_ask);
+void request_overloaded(const struct route_request *request);
+
+enum { QUERY_LIMIT_MAX = 1000, QUERY_LIMIT_DEFAULT = 100 };
+bool query_fits(const struct route_request *request, const char *const *names, size_t count);
+bool query_text(const struct route_request *request, const char *name, char *room, size_t size,
+                struct bytes *ret_text);
+bool query_whole(const struct route_request *request, const char *name, uint64_t min, uint64_t max,
+                 uint64_t *into);
+/* limit and after, and nothing else. */
+bool query_page(const struct route_request *request, uint64_t *ret_limit, uint64_t *ret_after);
+
+/* A GET that is answered by read_answered. */
+struct read_request {
+    struct server *server;
+    struct http_exchange *exchange;
+    const char *missing; /* what a 404 says */
+};
+struct read_request *read_begin(const struct route_request *request, const char *missing);
+void read_answered(void *arg, enum outcome outcome, uint64_t rev, struct bytes json);
+
 /* ---- handlers */
+
+void countdown_put_request(const struct route_request *request);
+void countdown_delete(const struct route_request *request);
+void countdown_get(const struct route_request *request);
+void countdown_list(const struct route_request *request);
+void countdown_pause(const struct route_request *request);
+void countdown_resume(const struct route_request *request);
+void countdown_give(const struct route_request *request);
 
 void task_create(const struct route_request *request);
 void task_put(const struct route_request *request);

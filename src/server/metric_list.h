@@ -26,6 +26,7 @@
     ROW(RUNS, "runs")                                                                              \
     ROW(QUEUES, "queues")                                                                          \
     ROW(INCIDENTS, "incidents")                                                                    \
+    ROW(COUNTDOWNS, "countdowns")                                                                  \
     ROW(EVENTS, "events")                                                                          \
     ROW(OPERATIONS, "operations")                                                                  \
     ROW(OTHER, "other")
@@ -70,6 +71,7 @@ enum { METRIC_LEVELS = 16 };
 #define METRIC_TABLE(ROW)                                                                          \
     METRIC_TABLE_TASKS(ROW)                                                                        \
     METRIC_TABLE_QUEUES(ROW)                                                                       \
+    METRIC_TABLE_COUNTDOWNS(ROW)                                                                   \
     METRIC_TABLE_WHEEL(ROW)                                                                        \
     METRIC_TABLE_STORE(ROW)                                                                        \
     METRIC_TABLE_HTTP(ROW)                                                                         \
@@ -133,6 +135,19 @@ enum { METRIC_LEVELS = 16 };
         "Commands accepted and not durable yet.")                                                  \
     ROW(COMMANDS_LIMIT, GAUGE, ONE, NONE, NO, "command_queue_limit",                               \
         "Commands that may be under way at most; beyond it callers are told to wait.")
+
+#define METRIC_TABLE_COUNTDOWNS(ROW)                                                               \
+    ROW(COUNTDOWNS_RUNNING, GAUGE, ONE, NONE, NO, "countdowns_running", "Countdowns that run.")    \
+    ROW(COUNTDOWNS_PAUSED, GAUGE, ONE, NONE, NO, "countdowns_paused",                              \
+        "Countdowns that are paused.")                                                             \
+    ROW(COUNTDOWNS_LIMIT, GAUGE, ONE, NONE, NO, "countdowns_limit",                                \
+        "How many countdowns may be kept at most (limits.countdowns).")                            \
+    ROW(COUNTDOWN_TICKS, COUNTER, ONE, NONE, NO, "countdown_ticks_total",                          \
+        "Ticks of countdowns, since start.")                                                       \
+    ROW(COUNTDOWN_TIMEOUTS, COUNTER, ONE, NONE, NO, "countdown_timeouts_total",                    \
+        "Countdowns that ran out and were dealt with, since start.")                               \
+    ROW(COUNTDOWN_UNARMED, COUNTER, ONE, NONE, NO, "countdown_ticks_lost_total",                   \
+        "Ticks there was no memory for, since start.")
 
 #define METRIC_TABLE_WHEEL(ROW)                                                                    \
     ROW(WHEEL_TIMERS, GAUGE, ONE, LEVEL, NO, "wheel_timers",                                       \

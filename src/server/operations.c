@@ -159,6 +159,14 @@ void operations_metrics(const struct route_request *request)
     set(server, M_TASKS_RUNNING, tasks.leased);
     set(server, M_INCIDENTS, tasks.incidents);
     set(server, M_IDEMPOTENCY, idem_count(server->idem));
+    struct countdowns_stats countdowns;
+    countdowns_describe(server->countdowns, &countdowns);
+    set(server, M_COUNTDOWNS_RUNNING, countdowns.running);
+    set(server, M_COUNTDOWNS_PAUSED, countdowns.paused);
+    set(server, M_COUNTDOWNS_LIMIT, server->config->limits.countdowns);
+    set(server, M_COUNTDOWN_TICKS, countdowns.ticks);
+    set(server, M_COUNTDOWN_TIMEOUTS, countdowns.timeouts);
+    set(server, M_COUNTDOWN_UNARMED, countdowns.unarmed);
     set(server, M_COMMANDS_QUEUED, engine.waiting + engine.open + engine.flying);
     set(server, M_COMMANDS_LIMIT, engine_limits_default.waiting);
     set(server, M_STORE_RECORDS, engine.puts);
@@ -196,6 +204,7 @@ static void write_limits(struct json_writer *writer, const struct config_limits 
         {"leases_waiting", limits->leases_waiting},
         {"runs_per_lease", limits->runs_per_lease},
         {"queues", limits->queues},
+        {"countdowns", limits->countdowns},
         {"idempotency_entries", limits->idempotency_entries},
         {"idempotency_ms", limits->idempotency_time},
         {"finished_tasks", limits->finished_tasks},

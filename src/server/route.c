@@ -32,6 +32,18 @@ const struct route server_routes[] = {
     {HTTP_GET, "/v1/incidents", ROUTE_NO_BODY, ROUTE_TOKEN, ROUTE_INCIDENTS, incident_list},
     {HTTP_POST, "/v1/incidents/{}/retry", ROUTE_JSON, ROUTE_TOKEN, ROUTE_INCIDENTS, incident_retry},
     {HTTP_DELETE, "/v1/incidents/{}", ROUTE_NO_BODY, ROUTE_TOKEN, ROUTE_INCIDENTS, incident_drop},
+    {HTTP_GET, "/v1/countdowns", ROUTE_NO_BODY, ROUTE_TOKEN, ROUTE_COUNTDOWNS, countdown_list},
+    {HTTP_PUT, "/v1/countdowns/{}", ROUTE_JSON, ROUTE_TOKEN, ROUTE_COUNTDOWNS,
+     countdown_put_request},
+    {HTTP_GET, "/v1/countdowns/{}", ROUTE_NO_BODY, ROUTE_TOKEN, ROUTE_COUNTDOWNS, countdown_get},
+    {HTTP_DELETE, "/v1/countdowns/{}", ROUTE_NO_BODY, ROUTE_TOKEN, ROUTE_COUNTDOWNS,
+     countdown_delete},
+    {HTTP_POST, "/v1/countdowns/{}/pause", ROUTE_JSON, ROUTE_TOKEN, ROUTE_COUNTDOWNS,
+     countdown_pause},
+    {HTTP_POST, "/v1/countdowns/{}/resume", ROUTE_JSON, ROUTE_TOKEN, ROUTE_COUNTDOWNS,
+     countdown_resume},
+    {HTTP_POST, "/v1/countdowns/{}/give", ROUTE_JSON, ROUTE_TOKEN, ROUTE_COUNTDOWNS,
+     countdown_give},
     {HTTP_GET, "/v1/events", ROUTE_NO_BODY, ROUTE_TOKEN, ROUTE_EVENTS, events_stream},
     {HTTP_GET, "/v1/info", ROUTE_NO_BODY, ROUTE_TOKEN, ROUTE_OPERATIONS, operations_info},
     {HTTP_GET, "/healthz", ROUTE_NO_BODY, ROUTE_OPEN, ROUTE_OPERATIONS, operations_health},
@@ -244,9 +256,9 @@ static bool may_ask(struct route_request *request)
 /* In the contract, and not built yet. */
 static bool to_come(struct bytes path)
 {
-    static const char *const starts[] = {
-        "/v1/countdowns", "/v1/rooms", "/v1/renewals", "/v1/leases", "/v1/courts", "/v1/slots",
-        "/v1/sales",      "/v1/holds", "/v1/bookings", "/v1/games",  "/reserve",   "/ws"};
+    static const char *const starts[] = {"/v1/rooms", "/v1/renewals", "/v1/leases", "/v1/courts",
+                                         "/v1/slots", "/v1/sales",    "/v1/holds",  "/v1/bookings",
+                                         "/v1/games", "/reserve",     "/ws"};
     for (size_t i = 0; i < sizeof starts / sizeof starts[0]; i++) {
         size_t size = strlen(starts[i]);
         if (path.size >= size && memcmp(path.at, starts[i], size) == 0 &&
@@ -280,9 +292,10 @@ static bool known(struct route_request *request, struct bytes *ret_param)
 static bool param_fits(struct route_request *request, struct bytes param)
 {
     const char *pattern = request->route->pattern;
-    const char *name = strncmp(pattern, "/v1/queues/", 11) == 0 ? "queue"
-                       : strncmp(pattern, "/v1/runs/", 9) == 0  ? "run"
-                                                                : "id";
+    const char *name = strncmp(pattern, "/v1/queues/", 11) == 0       ? "queue"
+                       : strncmp(pattern, "/v1/runs/", 9) == 0        ? "run"
+                       : strncmp(pattern, "/v1/countdowns/", 15) == 0 ? "key"
+                                                                      : "id";
     struct tocsin_why why;
     if (http_path_decode(param, request->param, sizeof request->param, &request->param_size) !=
         TOCSIN_OK) {

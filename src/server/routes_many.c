@@ -28,7 +28,7 @@ static struct many *many_create(const struct route_request *request, bool lines)
 {
     struct many *many = calloc(1, sizeof *many);
     if (many == NULL) {
-        task_request_overloaded(request);
+        request_overloaded(request);
         return NULL;
     }
     many->request = *request;
@@ -170,7 +170,7 @@ static void many_begin(struct many *many, void (*begin)(struct many *many), bool
     many->key = key;
     if (key == NULL ||
         !task_request_idempotency(&many->request, key, 0, many->request.http->body)) {
-        task_request_overloaded(&many->request);
+        request_overloaded(&many->request);
         many_free(many);
         return;
     }
@@ -278,7 +278,7 @@ void task_batch(const struct route_request *request)
 {
     struct tasks_call conditions = {0};
     if (!batch_fits(request) || !task_request_conditions(request, &conditions) ||
-        !task_request_idempotency_fits(request))
+        !request_idempotency_fits(request))
         return;
     struct many *many = many_create(request, true);
     if (many == NULL)
@@ -370,7 +370,7 @@ static void begin_acks(struct many *many)
 
 void run_ack_many(const struct route_request *request)
 {
-    if (!task_request_idempotency_fits(request))
+    if (!request_idempotency_fits(request))
         return;
     struct many *many = many_create(request, false);
     if (many == NULL)

@@ -9,113 +9,22 @@
 #include "schedule/instant.h"
 #include "server/inside.h"
 
-enum {
-    PREVIEW_MAX = 1000,
-    LIST_LIMIT_MAX = 1000,
-    LIST_LIMIT_DEFAULT = 100,
-    LEASE_BYTES_MAX = 64 * 1024 * 1024
-};
-
-struct read_request {
-    struct server *server;
-    struct http_exchange *exchange;
-};
-
-static struct read_request *read_begin(const struct route_request *request)
-{
-    struct read_request *self = malloc(sizeof *self);
-    if (self == NULL) {
-        answer_problem(request->server, request->exchange,
-                       &(struct problem){.status = 503,
-                                         .code = "OVERLOADED",
-                                         .detail = "no memory for this request now: try again"});
-        return NULL;
-    }
-    *self = (struct read_request){request->server, request->exchange};
-    return self;
-}
-
-static void read_done(void *arg, enum outcome outcome, uint64_t rev, struct bytes json)
-{
-    struct read_request *self = arg;
-    const char *why = outcome == OUTCOME_OK        ? ""
-                      : outcome == OUTCOME_MISSING ? "there is no such task"
-                      : outcome == OUTCOME_BROKEN
-                          ? "the record is damaged: tocsin verify tells where"
-                          : "too much is under way: try again a little later";
-    answer_outcome(self->server, self->exchange, outcome, rev, json, why, false);
-    free(self);
-}
+enum { PREVIEW_MAX = 1000, LEASE_BYTES_MAX = 64 * 1024 * 1024 };
 
 void task_get(const struct route_request *request)
 {
-    struct read_request *self = read_begin(request);
+    struct read_request *self = read_begin(request, "there is no such task");
     if (self != NULL)
         tasks_get(request->server->tasks, (struct bytes){request->param, request->param_size},
-                  read_done, self);
+                  read_answered, self);
 }
 
 void task_why(const struct route_request *request)
 {
-    struct read_request *self = read_begin(request);
+    struct read_request *self = read_begin(request, "there is no such task");
     if (self != NULL)
         tasks_why(request->server->tasks, (struct bytes){request->param, request->param_size},
-                  read_done, self);
-}
-
-/* ---- queries */
-
-static bool query_fits(const struct route_request *request, const char *const *names, size_t count)
-{
-    struct tocsin_why why;
-    if (http_query_check(request->http->query, names, count, &why) == TOCSIN_OK)
-        return true;
-    answer_invalid(request, why.text);
-    return false;
-}
-
-static bool query_text(const struct route_request *request, const char *name, char *room,
-                       size_t size, struct bytes *ret_text)
-{
-    struct bytes coded = http_query_find(request->http->query, name);
-    size_t length;
-    *ret_text = (struct bytes){room, 0};
-    if (coded.at == NULL)
-        return true;
-    if (http_query_decode(coded, room, size, &length) != TOCSIN_OK) {
-        char detail[96];
-        (void)snprintf(detail, sizeof detail, "%s: too long, or not well-formed", name);
-        answer_invalid(request, detail);
-        return false;
-    }
-    ret_text->size = length;
-    return true;
-}
-
-static bool query_whole(const struct route_request *request, const char *name, uint64_t min,
-                        uint64_t max, uint64_t *into)
-{
-    char room[24];
-    struct bytes text;
-    if (!query_text(request, name, room, sizeof room, &text))
-        return false;
-    if (text.size == 0 && http_query_find(request->http->query, name).at == NULL)
-        return true;
-    uint64_t value = 0;
-    bool good = text.size > 0 && text.size < 20;
-    for (size_t i = 0; i < text.size && good; i++) {
-        good = text.at[i] >= '0' && text.at[i] <= '9';
-        value = value * 10 + (uint64_t)(text.at[i] - '0');
-    }
-    if (good && value >= min && value <= max) {
-        *into = value;
-        return true;
-    }
-    char detail[120];
-    (void)snprintf(detail, sizeof detail, "%s: must be a whole number from %llu to %llu", name,
-                   (unsigned long long)min, (unsigned long long)max);
-    answer_invalid(request, detail);
-    return false;
+                  read_answered, self);
 }
 
 static bool status_known(struct bytes status)
@@ -136,12 +45,12 @@ void task_list(const struct route_request *request)
     char prefix[TASK_ID_BYTES_MAX];
     char queue[TASK_QUEUE_BYTES_MAX];
     struct tasks_filter filter = {0};
-    uint64_t limit = LIST_LIMIT_DEFAULT;
+    uint64_t limit = QUERY_LIMIT_DEFAULT;
     if (!query_fits(request, names, 5) ||
         !query_text(request, "status", status, sizeof status, &filter.status) ||
         !query_text(request, "prefix", prefix, sizeof prefix, &filter.prefix) ||
         !query_text(request, "queue", queue, sizeof queue, &filter.queue) ||
-        !query_whole(request, "limit", 1, LIST_LIMIT_MAX, &limit) ||
+        !query_whole(request, "limit", 1, QUERY_LIMIT_MAX, &limit) ||
         !query_whole(request, "after", 0, INT64_MAX, &filter.after))
         return;
     if (!status_known(filter.status)) {
@@ -150,23 +59,20 @@ void task_list(const struct route_request *request)
         return;
     }
     filter.limit = limit;
-    struct read_request *self = read_begin(request);
+    struct read_request *self = read_begin(request, "there is no such task");
     if (self != NULL)
-        tasks_list(request->server->tasks, &filter, read_done, self);
+        tasks_list(request->server->tasks, &filter, read_answered, self);
 }
 
 void incident_list(const struct route_request *request)
 {
-    static const char *const names[] = {"limit", "after"};
-    uint64_t limit = LIST_LIMIT_DEFAULT;
-    uint64_t after = 0;
-    if (!query_fits(request, names, 2) ||
-        !query_whole(request, "limit", 1, LIST_LIMIT_MAX, &limit) ||
-        !query_whole(request, "after", 0, INT64_MAX, &after))
+    uint64_t limit;
+    uint64_t after;
+    if (!query_page(request, &limit, &after))
         return;
-    struct read_request *self = read_begin(request);
+    struct read_request *self = read_begin(request, "there is no such task");
     if (self != NULL)
-        tasks_incidents(request->server->tasks, after, limit, read_done, self);
+        tasks_incidents(request->server->tasks, after, limit, read_answered, self);
 }
 
 void queue_list(const struct route_request *request)

@@ -11,7 +11,6 @@
 
 enum {
     ANSWER_BYTES_MAX = 1024 * 1024,
-    IDEM_HEADER_MAX = 255,
     KEPT_MAX = 4096,   /* requests kept for the next ones … */
     KEPT_BYTES = 1024, /* … with answers no larger than this */
     WISHES_KEPT_MAX = 64,
@@ -131,85 +130,21 @@ static void answer_one(struct tasks_call *call)
     task_request_free(self);
 }
 
-void task_request_overloaded(const struct route_request *request)
-{
-    answer_problem(request->server, request->exchange,
-                   &(struct problem){.status = 503,
-                                     .code = "OVERLOADED",
-                                     .detail = "no memory for this request now: try again"});
-}
-
 /* ---- headers of a change */
-
-static bool read_rev(struct bytes text, uint64_t *ret_rev)
-{
-    enum { DIGITS_MAX = 19 }; /* a rev has no more, so nothing wraps */
-    if (bytes_are(text, "*")) {
-        *ret_rev = CONDITIONS_ANY_REV;
-        return true;
-    }
-    if (text.size < 3 || text.size > DIGITS_MAX + 2 || text.at[0] != '"' ||
-        text.at[text.size - 1] != '"' || (text.at[1] == '0' && text.size > 3))
-        return false;
-    uint64_t rev = 0;
-    for (size_t i = 1; i + 1 < text.size; i++) {
-        if (text.at[i] < '0' || text.at[i] > '9')
-            return false;
-        rev = rev * 10 + (uint64_t)(text.at[i] - '0');
-    }
-    *ret_rev = rev;
-    return true;
-}
 
 /* False: answered. */
 bool task_request_conditions(const struct route_request *request, struct tasks_call *call)
 {
-    struct bytes match = http_request_header(request->http, "If-Match");
-    struct bytes none = http_request_header(request->http, "If-None-Match");
-    if (match.at != NULL && !read_rev(match, &call->conditions.rev)) {
-        answer_invalid(request, "If-Match: a rev in quotes is needed, as ETag gives it, or *");
-        return false;
-    }
-    if (none.at != NULL && !bytes_are(none, "*")) {
-        answer_invalid(request, "If-None-Match: only * is understood");
-        return false;
-    }
-    call->conditions.if_match = match.at != NULL;
-    call->conditions.if_none_match = none.at != NULL;
     struct bytes prefer = http_request_header(request->http, "Prefer");
     call->brief = prefer.at != NULL && bytes_are(prefer, "return=minimal");
-    return true;
-}
-
-/* False: answered. */
-bool task_request_idempotency_fits(const struct route_request *request)
-{
-    struct bytes key = http_request_header(request->http, "Idempotency-Key");
-    if (key.at == NULL || (key.size > 0 && key.size <= IDEM_HEADER_MAX))
-        return true;
-    answer_invalid(request, "Idempotency-Key: 1 to 255 bytes are allowed");
-    return false;
+    return request_conditions(request, &call->conditions);
 }
 
 bool task_request_idempotency(const struct route_request *request, struct task_request *self,
                               size_t line, struct bytes body)
 {
-    static const struct siphash_key body_key = {0x746f6373696e, 0x6964656d};
-    struct bytes key = http_request_header(request->http, "Idempotency-Key");
-    if (key.at == NULL || request->http->method != HTTP_POST)
-        return true;
-    char *text = malloc(IDEM_BYTES_MAX);
-    if (text == NULL)
-        return false;
     free(self->text);
-    self->text = text;
-    int size = snprintf(text, IDEM_BYTES_MAX, "%s\n%s\n%.*s\n%zu\n%.*s", request->token,
-                        request->route->pattern, (int)request->param_size, request->param, line,
-                        (int)key.size, key.at);
-    assert(size > 0 && size < IDEM_BYTES_MAX);
-    self->call.idem =
-        (struct idem_ask){{text, (size_t)size}, siphash(body_key, body.at, body.size)};
-    return true;
+    return request_idempotency(request, line, body, &self->text, &self->call.idem);
 }
 
 /* ---- one call */
@@ -224,7 +159,7 @@ static struct task_request *begin(const struct route_request *request, enum task
 {
     struct task_request *self = task_request_create(request->server, verb);
     if (self == NULL) {
-        task_request_overloaded(request);
+        request_overloaded(request);
         return NULL;
     }
     self->exchange = request->exchange;
@@ -232,14 +167,14 @@ static struct task_request *begin(const struct route_request *request, enum task
     memcpy(self->param, request->param, request->param_size);
     self->param_size = request->param_size;
     self->call.id = (struct bytes){self->param, self->param_size};
-    if (!task_request_conditions(request, &self->call) || !task_request_idempotency_fits(request)) {
+    if (!task_request_conditions(request, &self->call) || !request_idempotency_fits(request)) {
         task_request_free(self);
         return NULL;
     }
     if (task_request_idempotency(request, self, 0, request->http->body))
         return self;
     task_request_free(self);
-    task_request_overloaded(request);
+    request_overloaded(request);
     return NULL;
 }
 
@@ -397,7 +332,7 @@ void run_nack(const struct route_request *request)
     char *both = realloc(self->text, key_size + text.size + 1);
     if (both == NULL) {
         task_request_free(self);
-        task_request_overloaded(request);
+        request_overloaded(request);
         return;
     }
     self->text = both;

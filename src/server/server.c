@@ -146,7 +146,8 @@ void server_turn(struct server *server)
     loop_wake_at(server->loop, wake.ns);
     if (wake.ns > 0 && engine_idle(server->engine))
         operations_settled(server);
-    if (server->phase == SERVER_STARTING && !tasks_recovering(server->tasks))
+    if (server->phase == SERVER_STARTING && !tasks_recovering(server->tasks) &&
+        !countdowns_recovering(server->countdowns))
         open_sockets(server);
     bool full = engine_store_status(server->engine) == TOCSIN_NO_SPACE;
     if (full != server->disk_full) {
@@ -319,7 +320,8 @@ static enum tocsin_status start_engine(struct server *server)
 {
     const struct config *config = server->config;
     struct engine_limits limits = engine_limits_default;
-    limits.records = (uint32_t)(config->limits.tasks_pending + config->limits.idempotency_entries);
+    limits.records = (uint32_t)(config->limits.tasks_pending + config->limits.idempotency_entries +
+                                config->limits.countdowns);
     limits.doc_bytes = config->limits.docs_bytes;
     enum tocsin_status status =
         threads_create(server->store, post_loop, server, &server->threads, &server->why);
@@ -371,8 +373,17 @@ static enum tocsin_status start_engine(struct server *server)
         &server->tasks);
     if (status != TOCSIN_OK)
         return status;
+    struct countdowns_limits countdowns = countdowns_limits_default;
+    countdowns.countdowns = config->limits.countdowns;
+    status = countdowns_create(server->engine, server->idem, &countdowns,
+                               (struct siphash_key){server_chance(server), server_chance(server)},
+                               &server->countdowns);
+    if (status != TOCSIN_OK)
+        return status;
     status = engine_load(server->engine, server->store, &server->store_state, &server->why);
-    return status == TOCSIN_OK ? tasks_recover(server->tasks) : status;
+    if (status == TOCSIN_OK)
+        status = tasks_recover(server->tasks);
+    return status == TOCSIN_OK ? countdowns_recover(server->countdowns) : status;
 }
 
 static void say_ready(struct server *server)
@@ -503,6 +514,7 @@ static void release(struct server *server)
     threads_destroy(server->threads);
     tasks_destroy(server->tasks);
     engine_destroy(server->engine);
+    countdowns_destroy(server->countdowns);
     idem_destroy(server->idem);
     if (server->store != NULL)
         server->store->ops->close(server->store);

@@ -5,8 +5,6 @@
 
 #include "server/inside.h"
 
-enum { IDEM_BYTES_MAX = 900 };
-
 /* What a task is to be, until it is put; then it is the next one's, and still in the cache. */
 struct task_wish {
     struct task_wish *next;
@@ -39,7 +37,6 @@ void task_request_start(struct task_request *self);
 
 /* False: answered. */
 bool task_request_conditions(const struct route_request *request, struct tasks_call *call);
-bool task_request_idempotency_fits(const struct route_request *request);
 /* The Idempotency-Key with who asks, the route and the line: the same words of another are
  * another's. False: no memory for it. */
 bool task_request_idempotency(const struct route_request *request, struct task_request *self,
@@ -47,6 +44,5 @@ bool task_request_idempotency(const struct route_request *request, struct task_r
 /* The task of a body. INVALID: why, and whether it is JSON at all. */
 enum tocsin_status task_request_wish(struct task_request *self, struct bytes body, bool by_path,
                                      bool *ret_malformed, struct tocsin_why *ret_why);
-void task_request_overloaded(const struct route_request *request);
 
 #endif

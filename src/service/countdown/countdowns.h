@@ -125,7 +125,7 @@ enum tocsin_status countdown_start(struct countdowns *countdowns, struct change 
 enum tocsin_status countdown_stop(struct countdowns *countdowns, struct change *change,
                                   struct bytes key);
 
-/* What is left at this moment, at least 0. */
+/* What is left at this moment, rounded down, at least 0: never more than was given. */
 int64_t countdown_left_ms(const struct engine *engine, const struct countdown *countdown);
 /* Seconds as a clock shows them: 30 000 ms and 29 001 ms are 30. */
 static inline int64_t countdown_seconds(int64_t left_ms)

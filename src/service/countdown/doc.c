@@ -145,7 +145,8 @@ int64_t countdown_left_ms(const struct engine *engine, const struct countdown *c
         return countdown->left_ms;
     if (countdown->state == COUNTDOWN_EXPIRED)
         return 0;
-    int64_t now = countdown->basis == STORE_WALL ? engine_wall_ms(engine) : engine_now_ms(engine);
+    int64_t now =
+        countdown->basis == STORE_WALL ? engine_wall_up_ms(engine) : engine_now_up_ms(engine);
     return countdown->deadline_ms > now ? countdown->deadline_ms - now : 0;
 }
 

@@ -83,7 +83,7 @@ static void arm_next(struct live *live, int64_t left_ms)
     /* When a whole number of seconds is left; and once more when none is, since the wall clock
      * may be set back. */
     int64_t delay = left_ms <= 0 ? 1000 : (left_ms - 1) % 1000 + 1;
-    if (engine_timer_arm(engine, &live->tick, engine_now_ms(engine) + delay) != TOCSIN_OK)
+    if (engine_timer_arm(engine, &live->tick, engine_now_up_ms(engine) + delay) != TOCSIN_OK)
         live->all->unarmed++;
 }
 
