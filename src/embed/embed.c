@@ -59,12 +59,15 @@ static enum tocsin_status open_engine(struct tocsin_engine *engine,
                                                     .on_fatal = on_fatal,
                                                     .arg = engine},
                            &engine->engine, ret_why);
+    if (status == TOCSIN_OK)
+        status = idem_create(engine->engine, &idem_limits_default, &engine->idem);
     if (status != TOCSIN_OK)
         return status;
     struct tasks_limits tasks = tasks_limits_default;
     tasks.finished = 0;
     tasks.lease_runs = WORKERS_MAX;
     status = tasks_create(&(struct tasks_options){.engine = engine->engine,
+                                                  .idem = engine->idem,
                                                   .limits = tasks,
                                                   .history = TASKS_HISTORY_NONE,
                                                   .node = "embedded",
@@ -82,6 +85,7 @@ static void release(struct tocsin_engine *engine)
     threads_destroy(engine->threads);
     tasks_destroy(engine->tasks);
     engine_destroy(engine->engine);
+    idem_destroy(engine->idem);
     if (engine->store != NULL)
         engine->store->ops->close(engine->store);
     if (engine->event_fd >= 0)

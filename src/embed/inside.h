@@ -46,6 +46,7 @@ struct tocsin_engine {
     struct store *store;
     struct engine_threads *threads;
     struct engine *engine;
+    struct idem *idem;
     struct tasks *tasks;
     struct clock clock;
     unsigned worker_count;
