@@ -5,7 +5,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-enum { SLICE_BYTES = 16 * 1024 * 1024 };
+enum { SLICE_BYTES = 16 * 1024 * 1024, EASE_BYTES = 1024 * 1024 };
 
 static const char file_name[] = "ballast";
 
@@ -15,6 +15,8 @@ void ballast_init(struct ballast *ballast, const struct store_dir *dir, uint64_t
         .dir = dir,
         .wanted_bytes = wanted_bytes,
         .held_bytes = store_dir_file_bytes(dir, file_name),
+        .least_bytes = UINT64_MAX,
+        .risen = true, /* nothing was thrown yet in this life */
     };
     if (ballast->held_bytes > wanted_bytes)
         (void)ballast_drop(ballast);
@@ -25,6 +27,8 @@ bool ballast_drop(struct ballast *ballast)
     if (ballast->held_bytes == 0)
         return false;
     ballast->held_bytes = 0;
+    ballast->least_bytes = UINT64_MAX;
+    ballast->risen = false;
     return unlinkat(ballast->dir->fd, file_name, 0) == 0;
 }
 
@@ -44,9 +48,29 @@ static uint64_t missing_bytes(const struct ballast *ballast)
     return ballast_whole(ballast) ? 0 : ballast->wanted_bytes - ballast->held_bytes;
 }
 
-bool ballast_covered(const struct ballast *ballast, uint64_t inside_bytes)
+bool ballast_spares(struct ballast *ballast, int64_t inside_bytes, uint64_t work_bytes)
 {
-    return free_bytes(ballast) + inside_bytes >= missing_bytes(ballast);
+    uint64_t missing = missing_bytes(ballast);
+    int64_t both = (int64_t)free_bytes(ballast) + inside_bytes;
+    uint64_t room = both > 0 ? (uint64_t)both : 0;
+    if (ballast_whole(ballast) || room >= missing + work_bytes)
+        return true;
+    if (room < ballast->least_bytes)
+        ballast->least_bytes = room;
+    if (room - ballast->least_bytes >= missing / 4)
+        ballast->risen = true;
+    if (ballast->risen && room >= missing / 2 + work_bytes)
+        return true;
+    if (ballast->risen && room < missing / 2) {
+        ballast->risen = false;
+        ballast->least_bytes = room;
+    }
+    return false;
+}
+
+bool ballast_at_ease(const struct ballast *ballast)
+{
+    return ballast_whole(ballast) && free_bytes(ballast) >= ballast->wanted_bytes + EASE_BYTES;
 }
 
 void ballast_take_in(struct ballast *ballast)

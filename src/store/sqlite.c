@@ -391,6 +391,8 @@ static struct sqlite_store *make(const struct store_sqlite_options *options)
     store->checkpoint_at = store->checkpoint_frames;
     store->event_bytes_max = options->event_bytes_max;
     store->sweep_min = options->sweep_min > 0 ? options->sweep_min : SQLITE_SWEEP_MIN;
+    store->sweep_bytes_min =
+        options->sweep_bytes_min > 0 ? options->sweep_bytes_min : SQLITE_SWEEP_BYTES_MIN;
     store->accept_loss = options->accept_loss;
     store->progress = options->progress;
     store->progress_arg = options->progress_arg;
@@ -418,6 +420,7 @@ enum tocsin_status store_sqlite_open(const struct store_sqlite_options *options,
     }
     commit_counter_write(&store->counter, store->ledger.commit);
     ballast_take_in(&store->ballast);
+    sweep_guess_bytes(store);
     atomic_store_explicit(&store->living, store->ledger.living, memory_order_relaxed);
     atomic_store_explicit(&store->dead, store->ledger.dead, memory_order_relaxed);
     *ret_store = &store->store;

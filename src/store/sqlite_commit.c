@@ -8,7 +8,11 @@
 #include "schedule/reason.h"
 #include "store/sqlite_row.h"
 
-enum { OLD_EVENTS_MIN = 64 };
+enum {
+    OLD_EVENTS_MIN = 64,
+    ROOM_COMMITS = 16,       /* of sweeping alone, for one try of new work on a full disk */
+    ROOM_EXTRA_BYTES = 1024, /* of a row's numbers, and of pages not filled */
+};
 
 enum tocsin_status sqlite_stop(struct sqlite_store *store, enum tocsin_status status,
                                const struct tocsin_why *why)
@@ -160,15 +164,15 @@ static int write_ledger(struct sqlite_store *store, const struct ledger *ledger)
 
 /* Everything between BEGIN and COMMIT. */
 static enum tocsin_status fill(struct sqlite_store *store, const struct store_batch *batch,
-                               struct ledger *ledger, struct tocsin_why *ret_why)
+                               enum sweep_pace pace, struct ledger *ledger,
+                               struct tocsin_why *ret_why)
 {
     int code = put_rows(store, batch);
     if (code == SQLITE_OK)
         code = give_up_old_events(store, ledger, batch->event_count);
     if (code != SQLITE_OK)
         return sqlite_db_status(&store->writer, code, "write", ret_why);
-    enum tocsin_status status =
-        sweep_step(store, ledger, batch->put_count + batch->dead_count, ret_why);
+    enum tocsin_status status = sweep_step(store, ledger, batch, pace, ret_why);
     if (status == TOCSIN_OK && batch->epoch > store->epoch)
         status = sqlite_write_meta(store, batch->epoch, ret_why);
     if (status == TOCSIN_OK)
@@ -178,7 +182,7 @@ static enum tocsin_status fill(struct sqlite_store *store, const struct store_ba
 
 /* One attempt. On failure nothing has changed, in the file or here, unless it is IO. */
 static enum tocsin_status attempt(struct sqlite_store *store, const struct store_batch *batch,
-                                  struct tocsin_why *ret_why)
+                                  enum sweep_pace pace, struct tocsin_why *ret_why)
 {
     struct sqlite_db *db = &store->writer;
     struct ledger ledger = next_ledger(store, batch);
@@ -186,7 +190,7 @@ static enum tocsin_status attempt(struct sqlite_store *store, const struct store
     int code = sqlite_run(db->statements[SQLITE_BEGIN_STATEMENT]);
     enum tocsin_status status = sqlite_db_status(db, code, "begin", ret_why);
     if (status == TOCSIN_OK)
-        status = fill(store, batch, &ledger, ret_why);
+        status = fill(store, batch, pace, &ledger, ret_why);
     if (status == TOCSIN_OK) {
         code = sqlite_run(db->statements[SQLITE_COMMIT_STATEMENT]);
         status = sqlite_db_status(db, code, "commit", ret_why);
@@ -206,28 +210,119 @@ static enum tocsin_status attempt(struct sqlite_store *store, const struct store
     return status;
 }
 
-/* A full disk: a checkpoint lets the log begin anew inside the room it has, and the ballast
- * makes room for what ends work. Neither is a second try of a sync. */
-static enum tocsin_status attempt_again(struct sqlite_store *store, const struct store_batch *batch,
-                                        struct tocsin_why *ret_why)
+/* A checkpoint lets the log begin anew inside the room it has. No slice beside it now: what was
+ * asked for comes first. This is no second try of a sync. */
+static enum tocsin_status attempt_anew(struct sqlite_store *store, const struct store_batch *batch,
+                                       enum sweep_pace pace, struct tocsin_why *ret_why)
 {
     enum tocsin_status status = sqlite_checkpoint(store, ret_why);
-    if (status == TOCSIN_OK)
-        status = attempt(store, batch, ret_why);
-    if (status == TOCSIN_NO_SPACE && batch->urgent && ballast_drop(&store->ballast))
-        status = attempt(store, batch, ret_why);
-    return status;
+    return status == TOCSIN_OK ? attempt(store, batch, pace, ret_why) : status;
 }
 
-/* The ballast was thrown: what room there is now belongs to what ends work, up to its size.
- * Pages that are free inside the file count too, since the file never shrinks. */
-static bool takes_new_work(struct sqlite_store *store)
+/* What new work may take of the disk: its rows in the log, and again in the file. */
+static uint64_t room_bytes(const struct store_batch *batch)
+{
+    uint64_t bytes = (batch->put_count + batch->event_count) * ROOM_EXTRA_BYTES;
+    for (size_t i = 0; i < batch->put_count; i++)
+        bytes += batch->puts[i].key.size + batch->puts[i].doc.size;
+    for (size_t i = 0; i < batch->event_count; i++)
+        bytes += sqlite_event_bytes(&batch->events[i]);
+    return 2 * bytes;
+}
+
+/* While the ballast is whole the disk itself says what fits. Once it was thrown, what room there is
+ * belongs first to what ends work; pages that are free inside the file count too, since the file
+ * never shrinks and SQLite takes them first. What is in the log only may have yet to find room. */
+static bool takes_new_work(struct sqlite_store *store, const struct store_batch *batch)
 {
     int64_t pages = 0;
     if (ballast_whole(&store->ballast))
         return true;
-    (void)sqlite_db_number(&store->writer, "PRAGMA freelist_count", &pages, NULL);
-    return ballast_covered(&store->ballast, (uint64_t)pages * SQLITE_PAGE_BYTES);
+    (void)sqlite_db_number(&store->writer, "PRAGMA page_count", &pages, NULL);
+    int64_t grows_bytes =
+        pages * SQLITE_PAGE_BYTES - (int64_t)store_dir_file_bytes(&store->dir, SQLITE_STORE_FILE);
+    int64_t inside_bytes = (int64_t)sqlite_free_bytes(store) - (grows_bytes > 0 ? grows_bytes : 0);
+    return ballast_spares(&store->ballast, inside_bytes, room_bytes(batch));
+}
+
+/* The log cannot begin anew while the file has no room to grow by what is in it. The ballast gives
+ * that room, at a price, so only for a sweep which gives back more. */
+static bool worth_the_ballast(const struct sqlite_store *store)
+{
+    return store->sweep.place.phase != SWEEP_IDLE ||
+           store->sweep.place.dead_bytes >= store->ballast.wanted_bytes;
+}
+
+static enum tocsin_status sweep_alone(struct sqlite_store *store, struct tocsin_why *ret_why)
+{
+    struct store_batch nothing = {.high_rev = store->ledger.high_rev, .time = store->ledger.time};
+    enum tocsin_status status = make_list(store, &nothing);
+    if (status == TOCSIN_OK)
+        status = attempt(store, &nothing, SWEEP_ALONE, ret_why);
+    if (status == TOCSIN_NO_SPACE)
+        status = attempt_anew(store, &nothing, SWEEP_ALONE, ret_why);
+    if (status == TOCSIN_NO_SPACE && worth_the_ballast(store) && ballast_drop(&store->ballast))
+        status = attempt_anew(store, &nothing, SWEEP_ALONE, ret_why);
+    if (status == TOCSIN_OK) {
+        commit_counter_write(&store->counter, store->ledger.commit);
+        atomic_store_explicit(&store->dead, store->ledger.dead, memory_order_relaxed);
+    }
+    return status;
+}
+
+/* New work finds no room, but the dead may hold some. They are swept in commits of their own, since
+ * others may not come while work is refused. OK: there may be enough for this batch now. */
+static enum tocsin_status make_room(struct sqlite_store *store, const struct store_batch *batch,
+                                    struct tocsin_why *ret_why)
+{
+    enum tocsin_status status = TOCSIN_OK;
+    bool enough = false;
+    for (int i = 0; i < ROOM_COMMITS && !enough && sweep_has_work(store); i++) {
+        status = sweep_alone(store, ret_why);
+        if (status != TOCSIN_OK)
+            return status;
+        enough = ballast_whole(&store->ballast) ? sqlite_free_bytes(store) >= room_bytes(batch)
+                                                : takes_new_work(store, batch);
+    }
+    if (enough)
+        return make_list(store, batch);
+    return reason_say(ret_why, TOCSIN_NO_SPACE, "the disk of %s is full", store->writer.path);
+}
+
+/* The disk is full. What ends work goes on, at last from the ballast; new work gets what the dead
+ * leave. */
+static enum tocsin_status commit_when_tight(struct sqlite_store *store,
+                                            const struct store_batch *batch,
+                                            struct tocsin_why *ret_why)
+{
+    enum tocsin_status status = TOCSIN_NO_SPACE;
+    if (batch->urgent || takes_new_work(store, batch))
+        status = attempt_anew(store, batch, SWEEP_NONE, ret_why);
+    if (status != TOCSIN_NO_SPACE)
+        return status;
+    if (batch->urgent && ballast_drop(&store->ballast))
+        return attempt_anew(store, batch, SWEEP_NONE, ret_why);
+    if (!batch->urgent)
+        status = make_room(store, batch, ret_why);
+    if (!batch->urgent && status == TOCSIN_OK)
+        status = attempt_anew(store, batch, SWEEP_NONE, ret_why);
+    return status;
+}
+
+static enum tocsin_status commit_if_room(struct sqlite_store *store,
+                                         const struct store_batch *batch,
+                                         struct tocsin_why *ret_why)
+{
+    enum tocsin_status status = TOCSIN_NO_SPACE;
+    if (takes_new_work(store, batch) || batch->urgent)
+        status = attempt(store, batch, SWEEP_BESIDE, ret_why);
+    if (status == TOCSIN_NO_SPACE) {
+        store->tight = true;
+        return commit_when_tight(store, batch, ret_why);
+    }
+    if (store->tight && status == TOCSIN_OK && (!batch->urgent || ballast_at_ease(&store->ballast)))
+        store->tight = false;
+    return status;
 }
 
 static void tell_sizes(struct sqlite_store *store, struct elapsed_time began)
@@ -255,12 +350,8 @@ enum tocsin_status sqlite_commit(struct store *handle, const struct store_batch 
     /* Here and not after the last commit, whose caller was waiting for its answer. */
     if (store->frames >= store->checkpoint_at)
         status = sqlite_checkpoint(store, &why);
-    if (status == TOCSIN_OK && !batch->urgent && !takes_new_work(store))
-        return reason_say(ret_why, TOCSIN_NO_SPACE, "the disk of %s is full", store->writer.path);
     if (status == TOCSIN_OK)
-        status = attempt(store, batch, &why);
-    if (status == TOCSIN_NO_SPACE)
-        status = attempt_again(store, batch, &why);
+        status = commit_if_room(store, batch, &why);
     if (status != TOCSIN_OK && ret_why != NULL)
         *ret_why = why;
     if (status == TOCSIN_IO || status == TOCSIN_DAMAGED)
@@ -269,6 +360,7 @@ enum tocsin_status sqlite_commit(struct store *handle, const struct store_batch 
         return status;
     commit_counter_write(&store->counter, store->ledger.commit);
     tell_sizes(store, began);
+    sweep_weigh(store, batch);
     ballast_take_in(&store->ballast);
     return TOCSIN_OK;
 }

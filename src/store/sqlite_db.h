@@ -37,7 +37,8 @@
     ROW(DROP_LEDGERS, "DELETE FROM dead WHERE n BETWEEN ?1 AND ?2")                                \
     ROW(LEDGERS, "SELECT * FROM dead WHERE n BETWEEN ?1 AND ?2 ORDER BY n LIMIT ?3")               \
     ROW(LAST_LEDGER, "SELECT * FROM dead ORDER BY n DESC LIMIT 1")                                 \
-    ROW(SWEEP, "DELETE FROM record WHERE rev BETWEEN ?1 AND ?2")
+    ROW(SWEEP, "DELETE FROM record WHERE rev BETWEEN ?1 AND ?2")                                   \
+    ROW(WEIGH, "SELECT length(key)+length(doc) FROM record WHERE rev=?1")
 
 #define SQLITE_READER_TABLE(ROW)                                                                   \
     ROW(GET, "SELECT rev,kind,key,home,due,basis,mark,tag,crc,doc FROM record WHERE rev=?1")       \

@@ -46,6 +46,7 @@ enum {
     SQLITE_STORE_APPLICATION = 0x546f6373, /* "Tocs", in the file's header */
     SQLITE_CHECKPOINT_FRAMES = 1000,
     SQLITE_SWEEP_MIN = 100000,
+    SQLITE_SWEEP_BYTES_MIN = 64 * 1024 * 1024,
     SQLITE_PAGE_BYTES = 4096,
 };
 
@@ -68,8 +69,10 @@ enum sweep_phase { SWEEP_IDLE, SWEEP_GATHER, SWEEP_DELETE, SWEEP_FORGET };
 
 struct sweep_place {
     enum sweep_phase phase;
-    uint64_t upto; /* the last commit whose list is taken */
-    uint64_t at;   /* gathered, or forgotten, up to this commit */
+    uint64_t dead_bytes;    /* of dead rows that are in no sweep yet, about (sweep_weigh) */
+    uint64_t look_at_bytes; /* of them; before that it is not asked whether they are many */
+    uint64_t upto;          /* the last commit whose list is taken */
+    uint64_t at;            /* gathered, or forgotten, up to this commit */
     struct dead_cursor cursor;
 };
 
@@ -77,6 +80,10 @@ struct sweep {
     struct sweep_place place;
     struct dead_set set;
 };
+
+/* How much of it a commit does: a slice beside the work it was made for, a larger one when it was
+ * made for this alone, none where there was no room for more than the work. */
+enum sweep_pace { SWEEP_NONE, SWEEP_BESIDE, SWEEP_ALONE };
 
 struct sqlite_store {
     struct store store;
@@ -97,6 +104,8 @@ struct sqlite_store {
     int checkpoint_at; /* so many frames ask for a checkpoint */
     uint64_t event_bytes_max;
     uint64_t sweep_min;
+    uint64_t sweep_bytes_min;
+    bool tight; /* a commit found the disk full, and no new work has got through since */
     int checkpoint_frames;
     bool accept_loss;
     uint64_t commits_lost; /* acknowledged, and not there at this open */
@@ -147,9 +156,18 @@ enum tocsin_status sqlite_events(struct store *store, uint64_t after_seq, size_t
                                  bool (*visit)(void *arg, const struct store_event *), void *arg,
                                  uint64_t *ret_first, struct tocsin_why *ret_why);
 
-/* sqlite_sweep.c: a slice, inside the transaction of a commit of `work` records. It changes the
- * books given, not the store's; when the transaction fails, put the place back. */
-enum tocsin_status sweep_step(struct sqlite_store *store, struct ledger *ledger, uint64_t work,
+/* sqlite_sweep.c: a slice, inside the transaction of a commit. It changes the books given, not the
+ * store's; when the transaction fails, put the place back. */
+enum tocsin_status sweep_step(struct sqlite_store *store, struct ledger *ledger,
+                              const struct store_batch *batch, enum sweep_pace pace,
                               struct tocsin_why *ret_why);
+/* Is anything dead that a sweep could delete? */
+bool sweep_has_work(const struct sqlite_store *store);
+/* Adds to dead_bytes: what this batch, just committed, ended. */
+void sweep_weigh(struct sqlite_store *store, const struct store_batch *batch);
+/* The dead that were there before: all rows are taken for equal. */
+void sweep_guess_bytes(struct sqlite_store *store);
+/* Of the pages in the file that nothing is in. */
+uint64_t sqlite_free_bytes(struct sqlite_store *store);
 
 #endif

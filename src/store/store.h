@@ -157,6 +157,7 @@ struct store_sqlite_options {
     uint64_t ballast_bytes;     /* 0: none */
     uint64_t event_bytes_max;   /* older events are given up beyond this; 0: none are */
     uint64_t sweep_min;         /* dead rows before sweeping begins; 0: 100 000 */
+    uint64_t sweep_bytes_min;   /* dead bytes, about, before it begins; 0: 64 MiB */
     uint64_t checkpoint_frames; /* of the log, before it is copied into the file; 0: 1000 */
     const char *vfs;            /* NULL: the system's; tests name theirs */
     bool accept_loss;           /* open although acknowledged commits are missing */

@@ -142,6 +142,52 @@ def comes_up_on_a_full_disk(server):
                  in (201, 503, 507), "neither taken nor refused")
 
 
+def large_task(client, task_id):
+    return client.call("PUT", f"/v1/tasks/{task_id}", {"delay": "1h", "payload": "z" * 60000})[0]
+
+
+def fill_with_large_tasks(client, disk):
+    """As many as there is room for; the last one is refused."""
+    fill(disk)
+    for i in range(2000):
+        if large_task(client, f"large-{i}") not in (200, 201):
+            return i
+    raise AssertionError("a full disk took 2 000 large tasks")
+
+
+# The disk stays full: what is cancelled is the only room there is. (W-17, W-18)
+def test_cancelling_large_tasks_on_a_full_disk_gives_service_back(tocsin):
+    with fault.folder() as folder, fault.small_disk(folder, 64) as disk:
+        if disk is None:
+            return
+        settings = {"TOCSIN_BALLAST_BYTES": "8MiB"}
+        with fault.Server(tocsin, disk / "data", settings=settings) as server:
+            client = server.start().client()
+            for i in range(300):
+                client.good("PUT", f"/v1/tasks/old-{i}", {"delay": "1h", "payload": "z" * 60000})
+            made = fill_with_large_tasks(client, disk)
+            client.good("DELETE", "/v1/tasks/old-299")
+            time.sleep(2.2)  # the server tries new work once a second
+            fault.expect(all(large_task(client, "never") in (503, 507) for _ in range(50)),
+                         "the control: one cancelled task gave room")
+            for i in range(299):
+                client.good("DELETE", f"/v1/tasks/old-{i}")
+            began = time.monotonic()
+            fault.wait_until(lambda: large_task(client, "again-0") in (200, 201),
+                             "it takes work again", 10)
+            print(f"full with {made} tasks more; took work {time.monotonic() - began:.2f} s after "
+                  "299 of 60 kB were cancelled")
+            for i in range(1, 50):
+                fault.expect(large_task(client, f"again-{i}") in (200, 201), f"again-{i} is refused")
+            free = shutil.disk_usage(disk).free
+            fault.expect(free < 8 << 20, f"{free} bytes are free: the disk is not full")
+            server.kill()
+            client = server.start().client()
+            there = {task["id"] for task in client.all_tasks()}
+            wanted = {f"again-{i}" for i in range(50)} | {f"large-{i}" for i in range(made)}
+            fault.expect(there == wanted, f"{len(there)} tasks of {len(wanted)}")
+
+
 # The control: what ends work needs the ballast.
 def test_control_without_ballast_a_full_disk_ends_no_work(tocsin):
     with fault.folder() as folder, fault.small_disk(folder, 32) as disk:
