@@ -102,8 +102,9 @@ static struct gomoku_board random_board(struct test_random *random)
     struct gomoku_board board = empty_board();
     /* Stones close together, mostly black, are where fouls are. */
     int side = 5 + (int)test_random_below(random, 11);
-    int left = (int)test_random_below(random, (uint64_t)(GOMOKU_SIZE - side + 1));
-    int top = (int)test_random_below(random, (uint64_t)(GOMOKU_SIZE - side + 1));
+    int room = GOMOKU_SIZE - side + 1;
+    int left = (int)test_random_below(random, (uint64_t)room);
+    int top = (int)test_random_below(random, (uint64_t)room);
     uint64_t black_of_16 = 2 + test_random_below(random, 6);
     uint64_t white_of_16 = test_random_below(random, 5);
     for (int y = top; y < top + side; y++) {
