@@ -40,3 +40,8 @@ endforeach()
 if(TARGET bench-server AND TARGET tocsin)
     add_dependencies(bench-server tocsin)
 endif()
+
+# This one plays against the opponents of the tests.
+if(TARGET bench-gomoku)
+    target_include_directories(bench-gomoku PRIVATE test)
+endif()

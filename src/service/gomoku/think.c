@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+#include "service/gomoku/think.h"
+
+void think_allow(struct think *think, unsigned hundredths)
+{
+    const struct gomoku_effort *effort = think->effort;
+    think->is_over = false;
+    think->part_nodes =
+        effort->nodes == 0 ? UINT64_MAX : effort->nodes / 100 * hundredths + hundredths;
+    if (effort->clock != NULL) {
+        int64_t all_ns = effort->until.ns - think->started_ns;
+        think->part_ns = think->started_ns + (all_ns > 0 ? all_ns / 100 * hundredths : 0);
+        think->is_over = clock_elapsed(effort->clock).ns >= think->part_ns;
+    }
+}
+
+bool think_over(struct think *think)
+{
+    if (think->is_over)
+        return true;
+    if (think->nodes >= think->part_nodes)
+        think->is_over = true;
+    if (think->nodes % THINK_CLOCK_EVERY == 0) {
+        const struct gomoku_effort *effort = think->effort;
+        if (effort->cancel != NULL && atomic_load_explicit(effort->cancel, memory_order_relaxed))
+            think->is_over = true;
+        if (effort->clock != NULL && clock_elapsed(effort->clock).ns >= think->part_ns)
+            think->is_over = true;
+    }
+    return think->is_over;
+}
