@@ -20,6 +20,7 @@ static const struct {
     {412, "Precondition Failed"},
     {413, "Content Too Large"},
     {415, "Unsupported Media Type"},
+    {426, "Upgrade Required"},
     {429, "Too Many Requests"},
     {500, "Internal Server Error"},
     {503, "Service Unavailable"},
