@@ -4,12 +4,18 @@
 #include "net/http_upgrade.h"
 
 #include <assert.h>
+#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "net/http_inside.h"
 
-enum { RING_MIN = 8, RING_KEPT_MAX = 64, PIECES_MAX = 64, ENCRYPT_BYTES = 64 * 1024 };
+enum {
+    HEAD_BYTES = 512,
+    RING_MIN = 8,
+    RING_KEPT_MAX = 64,
+    PIECES_MAX = 64,
+    ENCRYPT_BYTES = 64 * 1024
+};
 
 struct http_upgraded {
     struct http_connection *connection;
@@ -47,25 +53,20 @@ const char *http_upgrade_problem(const struct http_exchange *exchange)
 struct http_upgraded *http_upgrade(struct http_exchange *exchange, const char *headers,
                                    const struct http_upgrade *upgrade)
 {
-    static const char start[] = "HTTP/1.1 101 Switching Protocols\r\n";
+    char head[HEAD_BYTES];
     struct http_connection *connection = exchange->connection;
-    struct http_block_pool *blocks = &connection->server->blocks;
     assert(http_upgrade_problem(exchange) == NULL && connection->last == exchange);
+    int size = snprintf(head, sizeof head, "HTTP/1.1 101 Switching Protocols\r\n%s\r\n", headers);
+    assert(size > 0 && size < HEAD_BYTES);
     struct http_upgraded *upgraded = calloc(1, sizeof *upgraded);
     if (upgraded == NULL)
         return NULL;
-    size_t size = strlen(headers);
-    struct http_chain *out = http_connection_answers(connection);
-    char *room = http_chain_reserve(out, blocks, sizeof start - 1 + size + 2);
-    if (room == NULL) {
+    if (!http_chain_append(http_connection_answers(connection), &connection->server->blocks, head,
+                           (size_t)size)) {
         free(upgraded);
         return NULL;
     }
-    memcpy(room, start, sizeof start - 1);
-    memcpy(room + sizeof start - 1, headers, size);
-    memcpy(room + sizeof start - 1 + size, "\r\n", 2);
-    http_chain_advance(out, sizeof start - 1 + size + 2);
-    connection->unsent += sizeof start - 1 + size + 2;
+    connection->unsent += (size_t)size;
     upgraded->connection = connection;
     upgraded->upgrade = *upgrade;
     upgraded->since_ms = uv_now(connection->tcp.loop);

@@ -35,7 +35,7 @@ struct http_upgrade {
  * on_request only. */
 const char *http_upgrade_problem(const struct http_exchange *exchange);
 
-/* Answers 101 with these headers, each line ended by \r\n, and ends the exchange. NULL: no memory,
+/* Answers 101 with these headers, under 400 bytes, each line ended by \r\n, and ends the exchange. NULL: no memory,
  * and the exchange is as it was. */
 struct http_upgraded *http_upgrade(struct http_exchange *exchange, const char *headers,
                                    const struct http_upgrade *upgrade);
