@@ -131,6 +131,7 @@ struct session {
     uint64_t id;
     void *user;
     struct stomp_parser parser;
+    size_t held; /* bytes of a frame that has come in part */
     struct subscription *subscriptions;
     uint32_t subscription_count;
     uint64_t numbers; /* of subscriptions */

@@ -40,7 +40,9 @@ enum tocsin_status session_create(struct topics *topics, const struct session_li
     session->topics = topics;
     session->link = *link;
     session->id = (uint64_t)++topics->slots[slot].generation << 32 | slot;
-    stomp_parser_init(&session->parser, &topics->limits.frame);
+    struct stomp_limits limits = topics->limits.frame;
+    limits.body_bytes = 0; /* until it is connected, and may SEND */
+    stomp_parser_init(&session->parser, &limits);
     session->heard_ms = now_of(session);
     session->said_ms = session->heard_ms;
     topics->counters.sessions++;
@@ -68,6 +70,7 @@ void session_destroy(struct session *session)
     topics->slots[slot].next_free = topics->free_slot;
     topics->free_slot = slot;
     topics->counters.sessions--;
+    topics->counters.frame_bytes -= session->held;
     stomp_parser_release(&session->parser);
     free(session);
 }
@@ -273,6 +276,7 @@ static void take_connect(struct session *session, const struct stomp_frame *fram
         return;
     }
     session->connected = true;
+    stomp_parser_set_limits(&session->parser, &session->topics->limits.frame);
     session->topics->counters.connected++;
     say_connected(session);
 }
@@ -283,6 +287,25 @@ void session_heard(struct session *session)
 {
     session->heard_ms = now_of(session);
     session->pinged = false;
+}
+
+/* All sessions together hold no more than the limit for frames that are not whole. */
+static void bound_frames(struct session *session)
+{
+    struct topics *topics = session->topics;
+    size_t held = session->parser.text.room;
+    topics->counters.frame_bytes += held;
+    topics->counters.frame_bytes -= session->held;
+    session->held = held;
+    if (topics->counters.frame_bytes > topics->limits.frame_bytes)
+        session_error(session, NULL, WEBSOCKET_OVERLOADED, "too much is under way",
+                      "too many bytes of frames that are not whole; try again a little later");
+    if (!session->ended)
+        return;
+    /* It takes no more, and need not wait for its client to leave. */
+    topics->counters.frame_bytes -= session->held;
+    session->held = 0;
+    stomp_parser_release(&session->parser);
 }
 
 void session_take(struct session *session, struct bytes bytes)
@@ -306,6 +329,7 @@ void session_take(struct session *session, struct bytes bytes)
             stomp_parser_let_go(&session->parser);
         }
     }
+    bound_frames(session);
 }
 
 /* Heart-beats. */

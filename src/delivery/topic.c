@@ -22,6 +22,7 @@ const struct topics_limits topics_limits_default = {
     .connect_ms = 10000,
     .heart_beat_ms = 10000,
     .pending_bytes = 64 * 1024 * 1024,
+    .frame_bytes = 256 * 1024 * 1024,
     .frame = {.headers = 64, .head_bytes = 16 * 1024, .body_bytes = 256 * 1024},
 };
 
@@ -54,7 +55,7 @@ void topics_destroy(struct topics *topics)
     assert(topics->counters.sessions == 0);
     while (topics_run(topics, UINT32_MAX)) {
     }
-    assert(topics->counters.topics == 0);
+    assert(topics->counters.topics == 0 && topics->counters.frame_bytes == 0);
     free(topics->slots);
     free(topics);
 }

@@ -41,6 +41,7 @@ struct topics_limits {
     uint32_t connect_ms;        /* until CONNECT has come */
     uint32_t heart_beat_ms;     /* what we offer, and ask for */
     uint64_t pending_bytes;     /* published, and not yet told to all */
+    uint64_t frame_bytes;       /* of frames that have come in part, of all sessions together */
     struct stomp_limits frame;
 };
 
@@ -99,6 +100,7 @@ struct topics_counters {
     uint64_t nacked;    /* messages a client would not have */
     uint64_t pending;   /* publications not told to all yet */
     uint64_t pending_bytes;
+    uint64_t frame_bytes; /* held for frames that have come in part */
 };
 void topics_describe(const struct topics *topics, struct topics_counters *ret_counters);
 

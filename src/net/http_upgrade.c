@@ -14,7 +14,8 @@ enum {
     RING_MIN = 8,
     RING_KEPT_MAX = 64,
     PIECES_MAX = 64,
-    ENCRYPT_BYTES = 64 * 1024
+    ENCRYPT_BYTES = 64 * 1024,
+    FRAME_COST = 64, /* beside its bytes: so that many small ones are bounded too */
 };
 
 struct http_upgraded {
@@ -27,7 +28,9 @@ struct http_upgraded {
     size_t first_sent;
     size_t queued;     /* bytes, less first_sent */
     uint64_t since_ms; /* the last progress in sending; or finished since then */
-    size_t looked_unsent;
+    uint64_t moved;    /* bytes that have left the queue */
+    uint64_t looked_moved;
+    size_t looked_left;
     uv_write_t request;
     size_t write_bytes;
     uint32_t write_frames;
@@ -118,6 +121,7 @@ static void consume(struct http_upgraded *upgraded, size_t bytes)
 {
     assert(bytes <= upgraded->queued);
     upgraded->queued -= bytes;
+    upgraded->moved += bytes;
     while (upgraded->count > 0) {
         size_t left = (*slot(upgraded, 0))->size - upgraded->first_sent;
         if (bytes < left) {
@@ -140,25 +144,9 @@ void http_upgraded_forget_unsent(struct http_upgraded *upgraded)
     }
 }
 
-bool http_upgraded_send(struct http_upgraded *upgraded, struct frame *frame)
-{
-    struct http_connection *connection = upgraded->connection;
-    if (connection->closing || upgraded->finishing)
-        return true;
-    if (upgraded->count == upgraded->room && !grow(upgraded)) {
-        http_connection_close(connection);
-        return false;
-    }
-    *slot(upgraded, upgraded->count) = frame_share(frame);
-    upgraded->count++;
-    upgraded->queued += frame->size;
-    http_connection_touch(connection);
-    return true;
-}
-
 size_t http_upgraded_unsent(const struct http_upgraded *upgraded)
 {
-    return upgraded->queued + upgraded->connection->unsent;
+    return upgraded->queued + (size_t)upgraded->count * FRAME_COST + upgraded->connection->unsent;
 }
 
 uint64_t http_upgraded_now_ms(const struct http_upgraded *upgraded)
@@ -262,6 +250,27 @@ static bool flush(struct http_upgraded *upgraded)
     return connection->tls != NULL ? write_encrypted(upgraded) : write_plain(upgraded);
 }
 
+bool http_upgraded_send(struct http_upgraded *upgraded, struct frame *frame)
+{
+    struct http_connection *connection = upgraded->connection;
+    if (connection->closing || upgraded->finishing)
+        return true;
+    if (upgraded->count == upgraded->room && !grow(upgraded)) {
+        http_connection_close(connection);
+        return false;
+    }
+    *slot(upgraded, upgraded->count) = frame_share(frame);
+    upgraded->count++;
+    upgraded->queued += frame->size;
+    /* Much in one turn: who reads must not be taken for slow because we have not written yet. */
+    if (upgraded->queued > HTTP_FLUSH_BYTES && !flush(upgraded)) {
+        http_connection_close(connection);
+        return false;
+    }
+    http_connection_touch(connection);
+    return true;
+}
+
 /* What the connection calls. */
 
 void http_upgraded_take(struct http_upgraded *upgraded, char *bytes, size_t size)
@@ -292,14 +301,16 @@ void http_upgraded_look(struct http_upgraded *upgraded, uint64_t now_ms)
 {
     struct http_connection *connection = upgraded->connection;
     const struct http_limits *limits = &connection->server->options.limits;
-    size_t unsent = connection->out.bytes +
-                    uv_stream_get_write_queue_size((uv_stream_t *)&connection->tcp) +
-                    upgraded->queued;
-    bool stuck = upgraded->waiting && unsent > 0 && unsent >= upgraded->looked_unsent;
+    size_t left =
+        connection->out.bytes + uv_stream_get_write_queue_size((uv_stream_t *)&connection->tcp);
+    bool waiting = left + upgraded->queued > 0;
+    bool stuck = upgraded->waiting && waiting && upgraded->moved == upgraded->looked_moved &&
+                 left >= upgraded->looked_left;
     if (!stuck && !upgraded->finishing)
         upgraded->since_ms = now_ms;
-    upgraded->waiting = unsent > 0;
-    upgraded->looked_unsent = unsent;
+    upgraded->waiting = waiting;
+    upgraded->looked_moved = upgraded->moved;
+    upgraded->looked_left = left;
     uint64_t allowed_ms = upgraded->finishing ? HTTP_LINGER_MS : limits->write_timeout_ms;
     if (now_ms - upgraded->since_ms >= allowed_ms)
         http_connection_close(connection);

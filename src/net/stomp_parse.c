@@ -74,6 +74,13 @@ void stomp_parser_release(struct stomp_parser *parser)
     forget(parser);
 }
 
+void stomp_parser_set_limits(struct stomp_parser *parser, const struct stomp_limits *limits)
+{
+    assert(parser->state == BETWEEN || parser->state == WHOLE);
+    parser->limits = *limits;
+    parser->text.max_bytes = (size_t)limits->head_bytes + limits->body_bytes + 1;
+}
+
 void stomp_parser_let_go(struct stomp_parser *parser)
 {
     if (parser->state != WHOLE)

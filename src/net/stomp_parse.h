@@ -95,6 +95,8 @@ struct stomp_parser {
 
 void stomp_parser_init(struct stomp_parser *parser, const struct stomp_limits *limits);
 void stomp_parser_release(struct stomp_parser *parser);
+/* Not while a frame comes. */
+void stomp_parser_set_limits(struct stomp_parser *parser, const struct stomp_limits *limits);
 
 /* After REFUSED nothing more can be parsed. */
 enum stomp_parse_end stomp_parse(struct stomp_parser *parser, const char *bytes, size_t size,

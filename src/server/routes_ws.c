@@ -4,13 +4,12 @@
  *
  * Services take what clients send to their own destinations; what is sent to none of them is
  * answered with an error on /user/queue/errors. */
-#include <assert.h>
 #include <stdlib.h>
 #include <uv.h>
 
 #include "base/json_write.h"
 #include "delivery/session.h"
-#include "net/websocket.h"
+#include "delivery/stomp_socket.h"
 #include "server/inside.h"
 
 enum {
@@ -23,12 +22,6 @@ struct ws {
     struct topics *topics;
     struct websocket_counters counters;
     struct loop_deferred run;
-};
-
-struct client {
-    struct ws *ws;
-    struct websocket *websocket;
-    struct session *session;
 };
 
 /* ---- what the topics ask for */
@@ -101,46 +94,6 @@ static void wake(void *arg)
     loop_defer(ws->server->loop, &ws->run);
 }
 
-/* ---- between a WebSocket and its session */
-
-static bool link_send(void *arg, struct frame *head, struct frame *tail)
-{
-    return websocket_send(((struct client *)arg)->websocket, head, tail);
-}
-
-static void link_ping(void *arg)
-{
-    websocket_ping(((struct client *)arg)->websocket);
-}
-
-static void link_close(void *arg, enum websocket_code code, const char *reason)
-{
-    websocket_close(((struct client *)arg)->websocket, code, reason);
-}
-
-static void on_heard(void *arg)
-{
-    session_heard(((struct client *)arg)->session);
-}
-
-static void on_data(void *arg, struct bytes piece)
-{
-    session_take(((struct client *)arg)->session, piece);
-}
-
-static void on_look(void *arg, uint64_t at_ms)
-{
-    (void)at_ms;
-    session_look(((struct client *)arg)->session);
-}
-
-static void on_gone(void *arg)
-{
-    struct client *client = arg;
-    session_destroy(client->session);
-    free(client);
-}
-
 /* ---- the route */
 
 static void refuse(const struct route_request *request, int status, const char *problem,
@@ -156,33 +109,19 @@ static void refuse(const struct route_request *request, int status, const char *
 
 void ws_connect(const struct route_request *request)
 {
-    static const char *const protocols[] = {"v12.stomp", NULL};
     struct server *server = request->server;
     struct ws *ws = server->ws;
-    char headers[WEBSOCKET_HEADERS_BYTES] = "";
-    const char *problem = "as many WebSockets are open as may be (ws.connections)";
-    int status = 503;
-    struct client *client = calloc(1, sizeof *client);
-    struct session_link link = {link_send, link_ping, link_close, client};
-    if (client != NULL && session_create(ws->topics, &link, &client->session) == TOCSIN_OK) {
-        struct websocket_options options = {
-            .message_bytes = server->config->ws.message_bytes,
-            .queue_bytes = server->config->ws.queue_bytes,
-            .counters = &ws->counters,
-            .on_heard = on_heard,
-            .on_data = on_data,
-            .on_look = on_look,
-            .on_gone = on_gone,
-            .arg = client,
-        };
-        client->ws = ws;
-        status = websocket_open(request->exchange, protocols, &options, &client->websocket, headers,
-                                &problem);
-        if (status != 101)
-            session_destroy(client->session);
-    }
+    char headers[WEBSOCKET_HEADERS_BYTES];
+    const char *problem = "";
+    int status = stomp_socket_open(request->exchange,
+                                   &(struct stomp_socket_options){
+                                       .topics = ws->topics,
+                                       .message_bytes = server->config->ws.message_bytes,
+                                       .queue_bytes = server->config->ws.queue_bytes,
+                                       .counters = &ws->counters,
+                                   },
+                                   headers, &problem);
     if (status != 101) {
-        free(client);
         refuse(request, status, problem, headers);
         return;
     }

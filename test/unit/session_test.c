@@ -309,6 +309,50 @@ TEST(subscriptions_and_topics_are_bounded)
     session_world_stop(&world);
 }
 
+TEST(frames_that_are_not_whole_are_bounded_together)
+{
+    struct session_world world;
+    struct session_client clients[3];
+    struct topics_limits limits = topics_limits_default;
+    struct topics_counters counters;
+    char text[2000] = "SEND|destination:/app/x||";
+    memset(text + strlen(text), 'x', 1500);
+    limits.frame_bytes = 5000;
+    session_world_start(&world, &limits);
+    for (size_t i = 0; i < 3; i++) {
+        session_client_connect(&clients[i], &world);
+        session_client_says(&clients[i], text);
+    }
+    assert_false(clients[0].closed);
+    assert_false(clients[1].closed);
+    session_client_heard(&clients[2],
+                         ERROR("too much is under way", "", "69",
+                               "too many bytes of frames that are not whole; try again a little "
+                               "later"));
+    assert_int_equal(clients[2].code, WEBSOCKET_OVERLOADED);
+    /* What is whole is given back, and what belongs to who is gone. */
+    session_client_says(&clients[0], "^");
+    session_client_leave(&clients[1]);
+    topics_describe(world.topics, &counters);
+    assert_int_equal(counters.frame_bytes, 0);
+    session_client_leave(&clients[0]);
+    session_client_leave(&clients[2]);
+    session_world_stop(&world);
+}
+
+TEST(nobody_may_send_a_body_before_it_is_connected)
+{
+    struct session_world world;
+    struct session_client client;
+    session_world_start(&world, NULL);
+    session_client_open(&client, &world);
+    session_client_says(&client, "SEND|destination:/app/x|content-length:1000||");
+    session_client_heard(&client, ERROR("malformed frame", "", "49",
+                                        "content-length: the body is larger than the limit"));
+    session_client_leave(&client);
+    session_world_stop(&world);
+}
+
 TEST(transactions_are_bounded)
 {
     struct session_world world;

@@ -3,6 +3,8 @@
 #include "support/tls_client.h"
 #include "support/websocket_world.h"
 
+#include <netinet/tcp.h>
+
 TEST(a_connection_becomes_a_websocket_and_talks)
 {
     struct websocket_world world = {0};
@@ -208,8 +210,9 @@ TEST(a_client_that_does_not_read_is_dropped_and_others_go_on)
     ws_text(fd, "F");
     ws_text(other, "still here");
     ws_expect(other, WEBSOCKET_BINARY, "still here");
-    websocket_world_until_gone(&world, 1); /* 2 s later, though it took nothing */
+    websocket_world_look(&world);
     assert_int_equal(world.seen.slow, 1);
+    websocket_world_until_gone(&world, 1); /* 2 s later, though it took nothing */
     /* No more than the limit was ever kept for it, beside what the kernel took. */
     assert_true(world.seen_flooded < 10 * (1 << 20) / WEBSOCKET_WORLD_FLOOD);
     (void)close(fd);
@@ -217,21 +220,31 @@ TEST(a_client_that_does_not_read_is_dropped_and_others_go_on)
     world_stop(&world.http);
 }
 
+/* What had begun to leave is sent to its end, or the close frame could not be read. */
 TEST(a_slow_reader_that_reads_on_learns_why)
 {
     struct websocket_world world = {.queue_bytes = 1 << 20};
     websocket_world_start(&world);
     int fd = ws_open(&world);
-    ws_text(fd, "F");
-    for (;;) {
+    int on = 1;
+    assert_int_equal(setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on), 0);
+    for (int i = 0; i < 1000 && world.seen.slow == 0; i++) {
+        ws_text(fd, "F3"); /* over many turns */
+        websocket_world_look(&world);
+    }
+    assert_int_equal(world.seen.slow, 1);
+    for (unsigned i = 0;; i++) {
         unsigned opcode;
         size_t size;
         char *payload = ws_receive(fd, &opcode, &size);
         bool closed = opcode == WEBSOCKET_CLOSE;
-        if (closed)
+        if (closed) {
             assert_memory_equal(payload, "\x03\xf0too slow", 10);
-        else
+        } else {
             assert_int_equal(size, WEBSOCKET_WORLD_FLOOD);
+            for (size_t at = 0; at < size; at++)
+                assert_int_equal(payload[at], 'a' + (int)(i % 3));
+        }
         free(payload);
         if (closed)
             break;
@@ -261,6 +274,22 @@ TEST(a_full_queue_arrives_whole_and_in_order)
     }
     ws_text(fd, "and on");
     ws_expect(fd, WEBSOCKET_BINARY, "and on");
+    (void)close(fd);
+    world_stop(&world.http);
+}
+
+TEST(much_in_one_turn_does_not_make_a_slow_reader)
+{
+    struct websocket_world world = {.queue_bytes = 256 * 1024};
+    websocket_world_start(&world);
+    int fd = ws_open(&world);
+    ws_text(fd, "F15"); /* nearly a megabyte, which the kernel takes */
+    for (int i = 0; i < 15; i++) {
+        unsigned opcode;
+        size_t size;
+        free(ws_receive(fd, &opcode, &size));
+        assert_int_equal(opcode, WEBSOCKET_BINARY);
+    }
     (void)close(fd);
     world_stop(&world.http);
 }
