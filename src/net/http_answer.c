@@ -32,6 +32,7 @@ static const struct {
     {415, "Unsupported Media Type", NULL},
     {417, "Expectation Failed", "BAD_REQUEST"},
     {422, "Unprocessable Content", NULL},
+    {426, "Upgrade Required", NULL},
     {428, "Precondition Required", NULL},
     {429, "Too Many Requests", NULL},
     {431, "Request Header Fields Too Large", "TOO_LARGE"},

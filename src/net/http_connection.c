@@ -9,6 +9,7 @@
  *                  somebody wants to know that it is gone
  *   said_goodbye   all is sent and our side is shut; we wait for the client's end, since
  *                  closing with unread bytes would reset the answer away
+ *   upgraded       its bytes are somebody else's: http_upgrade.h
  *   closing        uv_close was called
  *   closed         its callback came; the exchanges are gone
  */
@@ -52,6 +53,8 @@ static void on_closed(uv_handle_t *handle)
     struct http_connection *connection = handle->data;
     connection->closed = true;
     http_exchange_abandon_all(connection);
+    if (connection->upgraded != NULL)
+        http_upgraded_closed(connection->upgraded);
     http_connection_free(connection);
 }
 
@@ -161,6 +164,10 @@ static size_t take_requests(struct http_connection *connection, char *data, size
     struct http_server *server = connection->server;
     size_t at = 0;
     while (at < *size && !connection->no_more && !connection->closing) {
+        if (connection->upgraded != NULL) {
+            http_upgraded_take(connection->upgraded, data + at, *size - at);
+            break;
+        }
         size_t left = *size - at;
         connection->paused = !may_take(connection);
         if (connection->paused)
@@ -218,6 +225,10 @@ static void discard(struct http_connection *connection, size_t size)
 /* Plain bytes, in the server's buffer. */
 static void take_bytes(struct http_connection *connection, char *data, size_t size)
 {
+    if (connection->upgraded != NULL) {
+        http_upgraded_take(connection->upgraded, data, size);
+        return;
+    }
     if (connection->no_more) {
         discard(connection, size);
         return;
@@ -379,6 +390,11 @@ void http_connection_settle(struct http_connection *connection)
     struct http_server *server = connection->server;
     if (connection->closing)
         return;
+    if (connection->upgraded != NULL) {
+        http_upgraded_settle(connection->upgraded);
+        update_reading(connection);
+        return;
+    }
     if (connection->continue_due && connection->first == NULL) {
         static const char go_on[] = "HTTP/1.1 100 Continue\r\n\r\n";
         connection->continue_due = false;
@@ -407,6 +423,10 @@ void http_connection_retire(struct http_connection *connection)
 {
     if (connection->closing)
         return;
+    if (connection->upgraded != NULL) {
+        http_upgraded_drain(connection->upgraded);
+        return;
+    }
     if (idle(connection) || connection->handshaking) {
         http_connection_close(connection);
         return;
@@ -420,6 +440,10 @@ void http_connection_retire(struct http_connection *connection)
 void http_connection_check(struct http_connection *connection, uint64_t now_ms)
 {
     const struct http_limits *limits = &connection->server->options.limits;
+    if (connection->upgraded != NULL && !connection->closing) {
+        http_upgraded_look(connection->upgraded, now_ms);
+        return;
+    }
     const uint32_t allowed_ms[] = {
         [HTTP_WAIT_NEW] = UINT32_MAX,
         [HTTP_WAIT_HANDSHAKE] = limits->head_timeout_ms,

@@ -7,6 +7,7 @@
  *   http_write.c       sends what was gathered, through TLS where there is any
  *   http_exchange.c    a request and the place of its answer in the order
  *   http_answer.c      how answers look
+ *   http_upgrade.c     connections that speak something else by now
  *
  * Dirty     whatever happens to a connection marks it (http_connection_touch); at the end of
  *           the turn each marked one is settled once: written out, read on, or closed.
@@ -23,6 +24,7 @@
 #include "net/http_chain.h"
 #include "net/http_parse.h"
 #include "net/http_server.h"
+#include "net/http_upgrade.h"
 #include "net/tls.h"
 
 enum {
@@ -67,10 +69,11 @@ struct http_connection {
     struct http_exchange *first; /* in the order of the requests */
     struct http_exchange *last;
     uint32_t exchange_count;
-    struct http_chain plain;    /* with TLS: answers whose turn it is */
-    struct http_chain out;      /* for the wire; without TLS: the answers */
-    struct http_write *writing; /* the kernel would not take all of out at once */
-    size_t unsent;              /* bytes in plain, in out, and in the exchanges */
+    struct http_chain plain;        /* with TLS: answers whose turn it is */
+    struct http_chain out;          /* for the wire; without TLS: the answers */
+    struct http_upgraded *upgraded; /* it speaks HTTP no more */
+    struct http_write *writing;     /* the kernel would not take all of out at once */
+    size_t unsent;                  /* bytes in plain, in out, and in the exchanges */
     size_t discarded;
     uint64_t since_ms; /* of wait */
     size_t write_left; /* at the last look: whether there is progress */
@@ -196,6 +199,14 @@ void http_server_unhold(struct http_server *server, size_t bytes);
 /* http_answer.c */
 /* Into the exchange's place. False: no memory. */
 bool http_answer_problem(struct http_exchange *exchange, int status, const char *detail);
+
+/* http_upgrade.c */
+void http_upgraded_take(struct http_upgraded *upgraded, char *bytes, size_t size);
+void http_upgraded_settle(struct http_upgraded *upgraded);
+void http_upgraded_look(struct http_upgraded *upgraded, uint64_t now_ms);
+void http_upgraded_drain(struct http_upgraded *upgraded);
+/* Tells, and frees it. */
+void http_upgraded_closed(struct http_upgraded *upgraded);
 
 /* http_server.c */
 void http_server_forget(struct http_connection *connection);

@@ -60,7 +60,7 @@ struct http_server_options {
     /* Called with each whole request. The request's bytes stay until it is answered. */
     void (*on_request)(void *arg, struct http_exchange *exchange,
                        const struct http_request *request);
-    /* An upgrade may come later; today every Upgrade header is ignored. */
+    /* Who wants another protocol than HTTP: http_upgrade.h. Else an Upgrade is ignored. */
     void *arg;
 };
 

@@ -11,19 +11,11 @@ static const struct {
     int status;
     const char *title;
 } titles[] = {
-    {400, "Bad Request"},
-    {401, "Unauthorized"},
-    {403, "Forbidden"},
-    {404, "Not Found"},
-    {405, "Method Not Allowed"},
-    {409, "Conflict"},
-    {412, "Precondition Failed"},
-    {413, "Content Too Large"},
-    {415, "Unsupported Media Type"},
-    {429, "Too Many Requests"},
-    {500, "Internal Server Error"},
-    {503, "Service Unavailable"},
-    {507, "Insufficient Storage"},
+    {400, "Bad Request"},         {401, "Unauthorized"},         {403, "Forbidden"},
+    {404, "Not Found"},           {405, "Method Not Allowed"},   {409, "Conflict"},
+    {412, "Precondition Failed"}, {413, "Content Too Large"},    {415, "Unsupported Media Type"},
+    {426, "Upgrade Required"},    {429, "Too Many Requests"},    {500, "Internal Server Error"},
+    {503, "Service Unavailable"}, {507, "Insufficient Storage"},
 };
 
 static const char *title_of(int status)

@@ -93,6 +93,16 @@ struct config_limits {
     uint64_t events_bytes;
 };
 
+/* STOMP over WebSocket. */
+struct config_ws {
+    uint64_t connections;
+    uint64_t message_bytes;
+    uint64_t queue_bytes;
+    uint64_t heart_beat;
+    uint64_t subscriptions;
+    uint64_t topics;
+};
+
 struct config_tls {
     char *certificate; /* "": none */
     char *key;
@@ -123,6 +133,7 @@ struct config {
     struct config_log log;
     struct config_histories history;
     struct config_limits limits;
+    struct config_ws ws;
 
     bool accept_loss;                 /* a flag for one start, in no file */
     uint8_t sources[CONFIG_ROWS_MAX]; /* enum config_source of each row of the table */

@@ -50,7 +50,8 @@ struct config_row {
     CONFIG_TABLE_GENERAL(ROW)                                                                      \
     CONFIG_TABLE_SECTIONS(ROW)                                                                     \
     CONFIG_TABLE_HTTP_LIMITS(ROW)                                                                  \
-    CONFIG_TABLE_TASK_LIMITS(ROW)
+    CONFIG_TABLE_TASK_LIMITS(ROW)                                                                  \
+    CONFIG_TABLE_WS(ROW)
 
 #define CONFIG_TABLE_GENERAL(ROW)                                                                  \
     ROW(listen, LIST, "127.0.0.1:7400", 1, 16, address,                                            \
@@ -142,6 +143,23 @@ struct config_row {
     ROW(limits.events_bytes, SIZE, "64MiB", 1 * CONFIG_MIB, 1024 * CONFIG_GIB, none,               \
         "Events that are kept in the store; older ones are given up, and their readers see a "     \
         "gap.")
+
+#define CONFIG_TABLE_WS(ROW)                                                                       \
+    ROW(ws.connections, NUMBER, "10000", 1, 1000000, none,                                         \
+        "WebSockets (/ws) that may be open; more are answered 503. They count among "              \
+        "limits.connections.")                                                                     \
+    ROW(ws.message_bytes, SIZE, "256KiB", 1 * CONFIG_KIB, 16 * CONFIG_MIB, none,                   \
+        "The largest WebSocket message, and the largest body of a STOMP frame; beyond it the "     \
+        "connection is closed with 1009, or an ERROR.")                                            \
+    ROW(ws.queue_bytes, SIZE, "1MiB", 64 * CONFIG_KIB, 1 * CONFIG_GIB, none,                       \
+        "Messages for one client that it has not read yet; beyond it, it is cut off.")             \
+    ROW(ws.heart_beat, TIME, "10s", CONFIG_SECOND, CONFIG_HOUR, none,                              \
+        "The heart-beat that is offered to clients and asked of them; who is silent for twice as " \
+        "long as agreed is cut off.")                                                              \
+    ROW(ws.subscriptions, NUMBER, "64", 1, 10000, none,                                            \
+        "Subscriptions of one client; one more is an ERROR.")                                      \
+    ROW(ws.topics, NUMBER, "100000", 1, 10000000, none,                                            \
+        "Topics with a subscriber; subscribing to one more is an ERROR.")
 
 extern const struct config_row config_table[];
 extern const size_t config_table_count;

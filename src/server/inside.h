@@ -21,6 +21,7 @@ enum server_phase { SERVER_STARTING, SERVER_READY, SERVER_DRAINING, SERVER_STOPP
 
 struct subscriber;
 struct advance;
+struct ws;
 
 struct server {
     const struct config *config;
@@ -47,6 +48,7 @@ struct server {
     struct signals *signals;
     struct subscriber *subscribers;     /* events.c */
     struct advance *advances;           /* operations.c */
+    struct ws *ws;                      /* routes_ws.c */
     struct task_request *free_requests; /* routes_task.c */
     uint32_t free_request_count;
     struct task_wish *free_wishes;
@@ -97,6 +99,9 @@ extern const size_t server_route_count;
 enum metric_route route_metric(const struct http_request *http);
 void route_on_request(void *server, struct http_exchange *exchange,
                       const struct http_request *http);
+
+/* The name of a token; NULL: none of ours. In a time that does not tell how much of it was right. */
+const char *route_token(const struct server *server, struct bytes word);
 
 /* ---- answers (answer.c) */
 
@@ -191,9 +196,15 @@ void operations_info(const struct route_request *request);
 void operations_openapi(const struct route_request *request);
 void operations_advance(const struct route_request *request);
 void events_stream(const struct route_request *request);
+void ws_connect(const struct route_request *request);
 
 /* Nothing that is due by now is under way any more. */
 void operations_settled(struct server *server);
+
+enum tocsin_status ws_create(struct server *server);
+/* After all connections are closed. */
+void ws_destroy(struct server *server);
+void ws_set_metrics(struct server *server);
 
 void events_init(struct server *server);
 void events_end(struct server *server);

@@ -20,6 +20,7 @@ static const struct metric_label route = LABEL("route", METRIC_ROUTE);
 static const struct metric_label status_class = LABEL("status", METRIC_CLASS);
 static const struct metric_label refused = LABEL("reason", METRIC_REFUSED);
 static const struct metric_label store_error = LABEL("reason", METRIC_STORE_ERROR);
+static const struct metric_label ws_dropped = LABEL("reason", METRIC_WS_DROPPED);
 static const struct metric_label queue = {"queue", NULL, METRIC_NAMES_MAX + 1};
 static const struct metric_label level = {
     "level",
@@ -47,6 +48,10 @@ static const struct metric_label level = {
 #define LABELS_STORE_ERROR                                                                         \
     {                                                                                              \
         &store_error                                                                               \
+    }
+#define LABELS_WS_DROPPED                                                                          \
+    {                                                                                              \
+        &ws_dropped                                                                                \
     }
 #define LABELS_QUEUE                                                                               \
     {                                                                                              \

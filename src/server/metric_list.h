@@ -28,6 +28,7 @@
     ROW(INCIDENTS, "incidents")                                                                    \
     ROW(COUNTDOWNS, "countdowns")                                                                  \
     ROW(EVENTS, "events")                                                                          \
+    ROW(WS, "ws")                                                                                  \
     ROW(OPERATIONS, "operations")                                                                  \
     ROW(OTHER, "other")
 #define METRIC_CLASS(ROW)                                                                          \
@@ -50,17 +51,26 @@
     ROW(IO, "io")                                                                                  \
     ROW(DAMAGED, "damaged")
 
+#define METRIC_WS_DROPPED(ROW)                                                                     \
+    ROW(SLOW, "slow")                                                                              \
+    ROW(SILENT, "silent")                                                                          \
+    ROW(BROKEN, "broken")                                                                          \
+    ROW(TOO_LARGE, "too_large")                                                                    \
+    ROW(REFUSED, "refused")
+
 #define METRIC_VALUE_SKIPPED(name, word) SKIPPED_##name,
 #define METRIC_VALUE_ROUTE(name, word) ROUTE_##name,
 #define METRIC_VALUE_CLASS(name, word) CLASS_##name,
 #define METRIC_VALUE_REFUSED(name, word) REFUSED_##name,
 #define METRIC_VALUE_STORE_ERROR(name, word) STORE_ERROR_##name,
+#define METRIC_VALUE_WS_DROPPED(name, word) WS_DROPPED_##name,
 
 enum metric_skipped { METRIC_SKIPPED(METRIC_VALUE_SKIPPED) SKIPPED_COUNT };
 enum metric_route { METRIC_ROUTE(METRIC_VALUE_ROUTE) ROUTE_COUNT };
 enum metric_class { METRIC_CLASS(METRIC_VALUE_CLASS) CLASS_COUNT };
 enum metric_refused { METRIC_REFUSED(METRIC_VALUE_REFUSED) REFUSED_COUNT };
 enum metric_store_error { METRIC_STORE_ERROR(METRIC_VALUE_STORE_ERROR) STORE_ERROR_COUNT };
+enum metric_ws_dropped { METRIC_WS_DROPPED(METRIC_VALUE_WS_DROPPED) WS_DROPPED_COUNT };
 /* The series of an HTTP status: 404 is one of the 4xx. */
 #define METRIC_CLASS_OF(status) ((size_t)(status) / 100 - 1)
 
@@ -75,6 +85,7 @@ enum { METRIC_LEVELS = 16 };
     METRIC_TABLE_WHEEL(ROW)                                                                        \
     METRIC_TABLE_STORE(ROW)                                                                        \
     METRIC_TABLE_HTTP(ROW)                                                                         \
+    METRIC_TABLE_WS(ROW)                                                                           \
     METRIC_TABLE_PROCESS(ROW)
 
 #define METRIC_TABLE_TASKS(ROW)                                                                    \
@@ -192,6 +203,32 @@ enum { METRIC_LEVELS = 16 };
         "Bytes read from clients, since start.")                                                   \
     ROW(HTTP_SENT, COUNTER, ONE, NONE, NO, "http_sent_bytes_total",                                \
         "Bytes written to clients, since start.")
+
+#define METRIC_TABLE_WS(ROW)                                                                       \
+    ROW(WS_CONNECTIONS, GAUGE, ONE, NONE, NO, "ws_connections", "WebSockets that are open.")       \
+    ROW(WS_CONNECTIONS_LIMIT, GAUGE, ONE, NONE, NO, "ws_connections_limit",                        \
+        "WebSockets that may be open at most (ws.connections).")                                   \
+    ROW(WS_OPENED, COUNTER, ONE, NONE, NO, "ws_opened_total", "WebSockets opened, since start.")   \
+    ROW(WS_SESSIONS, COUNTER, ONE, NONE, NO, "ws_sessions_total",                                  \
+        "STOMP sessions connected, since start.")                                                  \
+    ROW(WS_DROPPED, COUNTER, ONE, WS_DROPPED, NO, "ws_dropped_total",                              \
+        "WebSockets closed by us, by reason: does not read, says nothing, broke the WebSocket "    \
+        "protocol, sent too large a message, or was refused with a STOMP ERROR.")                  \
+    ROW(WS_SUBSCRIPTIONS, GAUGE, ONE, NONE, NO, "ws_subscriptions",                                \
+        "Subscriptions that are there.")                                                           \
+    ROW(WS_TOPICS, GAUGE, ONE, NONE, NO, "ws_topics", "Topics with a subscriber.")                 \
+    ROW(WS_RECEIVED, COUNTER, ONE, NONE, NO, "ws_frames_received_total",                           \
+        "STOMP frames from clients, since start.")                                                 \
+    ROW(WS_PUBLISHED, COUNTER, ONE, NONE, NO, "ws_published_total",                                \
+        "Messages published to topics, with or without a subscriber, since start.")                \
+    ROW(WS_DELIVERED, COUNTER, ONE, NONE, NO, "ws_messages_sent_total",                            \
+        "MESSAGE frames queued for clients, since start.")                                         \
+    ROW(WS_UNTOLD, COUNTER, ONE, NONE, NO, "ws_messages_untold_total",                             \
+        "Messages for one session that had not subscribed to them, since start.")                  \
+    ROW(WS_NACKED, COUNTER, ONE, NONE, NO, "ws_messages_nacked_total",                             \
+        "Messages that clients answered with NACK, since start.")                                  \
+    ROW(WS_PENDING, GAUGE, ONE, NONE, NO, "ws_publications_pending",                               \
+        "Published messages that are not given to all subscribers yet.")
 
 #define METRIC_TABLE_PROCESS(ROW)                                                                  \
     ROW(LOG_LINES, COUNTER, ONE, NONE, NO, "log_lines_total", "Lines logged, since start.")        \

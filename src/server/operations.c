@@ -179,6 +179,7 @@ void operations_metrics(const struct route_request *request)
     set_wheel(server);
     set_store(server);
     set_http(server);
+    ws_set_metrics(server);
     metric_list_read_process(&server->metrics);
     buffer_init(&out, ANSWER_BYTES_MAX);
     metrics_write(&server->metrics, &out);

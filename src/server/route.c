@@ -50,6 +50,7 @@ const struct route server_routes[] = {
     {HTTP_GET, "/readyz", ROUTE_NO_BODY, ROUTE_TOKEN, ROUTE_OPERATIONS, operations_ready},
     {HTTP_GET, "/metrics", ROUTE_NO_BODY, ROUTE_TOKEN, ROUTE_OPERATIONS, operations_metrics},
     {HTTP_GET, "/openapi.json", ROUTE_NO_BODY, ROUTE_TOKEN, ROUTE_OPERATIONS, operations_openapi},
+    {HTTP_GET, "/ws", ROUTE_NO_BODY, ROUTE_OPEN, ROUTE_WS, ws_connect},
     {HTTP_POST, "/v1/clock/advance", ROUTE_JSON, ROUTE_TOKEN, ROUTE_OPERATIONS, operations_advance},
 };
 
@@ -177,21 +178,24 @@ static bool origin_allowed(const struct server *server, const struct http_reques
            same_name((struct bytes){origin.at + size, origin.size - size}, http->host);
 }
 
-/* The name of the token; NULL: none of ours. */
-static const char *token_of(const struct server *server, const struct http_request *http)
+const char *route_token(const struct server *server, struct bytes word)
 {
     const struct config_tokens *tokens = &server->config->tokens;
-    struct bytes given = http_request_header(http, "Authorization");
     const char *found = NULL;
-    if (given.at == NULL || given.size < 7 || strncasecmp(given.at, "Bearer ", 7) != 0)
-        return NULL;
-    struct bytes word = {given.at + 7, given.size - 7};
     for (size_t i = 0; i < tokens->count; i++) {
         struct bytes token = bytes_of(tokens->items[i].token);
         if (token.size == word.size && CRYPTO_memcmp(token.at, word.at, word.size) == 0)
             found = tokens->items[i].name;
     }
     return found;
+}
+
+static const char *token_of(const struct server *server, const struct http_request *http)
+{
+    struct bytes given = http_request_header(http, "Authorization");
+    if (given.at == NULL || given.size < 7 || strncasecmp(given.at, "Bearer ", 7) != 0)
+        return NULL;
+    return route_token(server, (struct bytes){given.at + 7, given.size - 7});
 }
 
 static bool content_type_fits(const struct http_request *http, enum route_body body)
@@ -258,7 +262,7 @@ static bool to_come(struct bytes path)
 {
     static const char *const starts[] = {"/v1/rooms", "/v1/renewals", "/v1/leases", "/v1/courts",
                                          "/v1/slots", "/v1/sales",    "/v1/holds",  "/v1/bookings",
-                                         "/v1/games", "/reserve",     "/ws"};
+                                         "/v1/games", "/reserve"};
     for (size_t i = 0; i < sizeof starts / sizeof starts[0]; i++) {
         size_t size = strlen(starts[i]);
         if (path.size >= size && memcmp(path.at, starts[i], size) == 0 &&

@@ -511,6 +511,7 @@ static void release(struct server *server)
 {
     if (server->loop != NULL)
         close_all(server);
+    ws_destroy(server);
     threads_destroy(server->threads);
     tasks_destroy(server->tasks);
     engine_destroy(server->engine);
@@ -541,6 +542,8 @@ enum tocsin_status server_run(const struct config *config, struct tocsin_why *re
                                });
     if (status == TOCSIN_OK)
         status = prepare(server);
+    if (status == TOCSIN_OK)
+        status = ws_create(server);
     if (status == TOCSIN_OK)
         status = open_store(server);
     if (status == TOCSIN_OK)

@@ -260,10 +260,10 @@ class Description:
                 raise Unfit(f"{where}: a body")
             for content in body["content"].values():
                 self.check_schema(content["schema"], where)
-        if not any(status.startswith("2") for status in operation["responses"]):
+        if not any(status.startswith("2") or status == "101" for status in operation["responses"]):
             raise Unfit(f"{where}: it never ends well")
         for status, response in operation["responses"].items():
-            if not re.fullmatch("[2-5][0-9][0-9]", status):
+            if not re.fullmatch("101|[2-5][0-9][0-9]", status):
                 raise Unfit(f"{where}: {status}")
             self.check_response(response, f"{where} {status}")
 
