@@ -33,6 +33,14 @@ target_compile_definitions(runner_test PRIVATE RUNNER_FIXTURE="$<TARGET_FILE:run
 target_link_options(tasks_memory_test PRIVATE
                     -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc)
 
+# The server as it is without the page: page_test.py looks at both.
+tocsin_page(OFF ${PROJECT_BINARY_DIR}/web-without)
+add_executable(tocsin_without_page ${main_source} src/server/page_files.c)
+target_include_directories(tocsin_without_page PRIVATE src)
+target_compile_definitions(tocsin_without_page PRIVATE
+                           PAGE_FOLDER="${PROJECT_BINARY_DIR}/web-without")
+target_link_libraries(tocsin_without_page PRIVATE tocsin_program)
+
 # Never built here, but clang-tidy finds how they are compiled (cmake/fuzz.cmake builds them).
 file(GLOB fuzz_sources CONFIGURE_DEPENDS test/fuzz/*_fuzz.c)
 if(fuzz_sources)

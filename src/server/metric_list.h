@@ -28,6 +28,7 @@
     ROW(INCIDENTS, "incidents")                                                                    \
     ROW(EVENTS, "events")                                                                          \
     ROW(OPERATIONS, "operations")                                                                  \
+    ROW(PAGE, "page")                                                                              \
     ROW(OTHER, "other")
 #define METRIC_CLASS(ROW)                                                                          \
     ROW(1XX, "1xx")                                                                                \

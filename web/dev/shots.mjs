@@ -30,8 +30,7 @@ const make = (body) => fetch(`${base}/v1/rooms`, { method: 'POST', body: JSON.st
 async function put(page, x, y) {
   await page.locator('.board[data-active]').waitFor();
   const box = await page.locator('.board').boundingBox();
-  const at = (n) => (box.width * (40 + 40 * n)) / 640;
-  await page.mouse.click(box.x + at(x), box.y + at(y));
+  await page.mouse.click(box.x + (box.width * (40 + 40 * x)) / 626, box.y + (box.width * (26 + 40 * y)) / 626);
   await page.locator('.board:not([data-active])').waitFor();
 }
 
@@ -88,7 +87,7 @@ await friend.getByRole('button', { name: 'Ready' }).click();
 const tap = async (page, x, y, times) => {
   await page.locator('.board[data-active]').waitFor();
   const box = await page.locator('.board').boundingBox();
-  for (let i = 0; i < times; i++) await page.touchscreen.tap(box.x + (box.width * (40 + 40 * x)) / 640, box.y + (box.width * (40 + 40 * y)) / 640);
+  for (let i = 0; i < times; i++) await page.touchscreen.tap(box.x + (box.width * (40 + 40 * x)) / 626, box.y + (box.width * (26 + 40 * y)) / 626);
 };
 await tap(pocket, 7, 7, 2);
 await tap(friend, 8, 8, 2);

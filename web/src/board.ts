@@ -6,9 +6,11 @@ import { h, setAttribute, svg } from './dom';
 import { type GameState, type Point, type Side, SIZE } from './frames';
 
 const CELL = 40;
-const EDGE = 40;
+// The names of the lines stand at the left and below, so there is more room there.
+const LEFT = 40;
+const TOP = 26;
 const SPAN = (SIZE - 1) * CELL;
-const WHOLE = SPAN + 2 * EDGE;
+const WHOLE = LEFT + SPAN + TOP;
 const RADIUS = 17.5;
 const STARS: Point[] = [3, 11].flatMap((x) => [3, 11].map((y) => ({ x, y }))).concat({ x: 7, y: 7 });
 
@@ -18,7 +20,8 @@ export function pointName({ x, y }: Point): string {
   return `${String.fromCharCode(65 + x)}${SIZE - y}`;
 }
 
-const at = (n: number) => EDGE + n * CELL;
+const atX = (n: number) => LEFT + n * CELL;
+const atY = (n: number) => TOP + n * CELL;
 const index = ({ x, y }: Point) => y * SIZE + x;
 const same = (a: Point | null, b: Point | null) => a !== null && b !== null && a.x === b.x && a.y === b.y;
 
@@ -97,7 +100,7 @@ export class Board {
   private stone(side: Side, { x, y }: Point, kind: string): SVGGElement {
     return svg(
       'g',
-      { class: `stone ${kind}`, transform: `translate(${at(x)} ${at(y)})` },
+      { class: `stone ${kind}`, transform: `translate(${atX(x)} ${atY(y)})` },
       svg('circle', { class: 'shade', r: RADIUS, cx: 1.2, cy: 2.2 }),
       svg('circle', { class: `face face-${side}`, r: RADIUS, fill: `url(#${this.id}-${side})` }),
     );
@@ -125,6 +128,8 @@ export class Board {
   private drawMarks(state: GameState): void {
     this.marks.replaceChildren();
     const { lastMove, line } = state;
+    const inLine = new Set(line?.map(index));
+    this.shown.forEach((stone, i) => stone?.classList.toggle('aside', line !== null && !inLine.has(i)));
     const first = line?.[0];
     const last = line?.[line.length - 1];
     if (line && first && last) {
@@ -132,16 +137,16 @@ export class Board {
         svg('line', {
           class: 'win-line',
           pathLength: 1,
-          x1: at(first.x),
-          y1: at(first.y),
-          x2: at(last.x),
-          y2: at(last.y),
+          x1: atX(first.x),
+          y1: atY(first.y),
+          x2: atX(last.x),
+          y2: atY(last.y),
         }),
-        ...line.map(({ x, y }) => svg('circle', { class: 'win-stone', cx: at(x), cy: at(y), r: RADIUS + 1 })),
+        ...line.map(({ x, y }) => svg('circle', { class: 'win-stone', cx: atX(x), cy: atY(y), r: RADIUS + 1 })),
       );
     }
     if (lastMove && !line) {
-      this.marks.append(svg('circle', { class: 'last', cx: at(lastMove.x), cy: at(lastMove.y), r: 5 }));
+      this.marks.append(svg('circle', { class: 'last', cx: atX(lastMove.x), cy: atY(lastMove.y), r: 5 }));
     }
   }
 
@@ -153,7 +158,7 @@ export class Board {
     if (this.byKeys && document.activeElement === this.element) {
       const { x, y } = this.cursor;
       this.hand.append(
-        svg('rect', { class: 'cursor', x: at(x) - 19, y: at(y) - 19, width: 38, height: 38, rx: 7 }),
+        svg('rect', { class: 'cursor', x: atX(x) - 19, y: atY(y) - 19, width: 38, height: 38, rx: 7 }),
       );
     }
     if (!look.active || !look.side || look.pending) return;
@@ -161,10 +166,10 @@ export class Board {
       this.hand.append(
         svg('path', {
           class: 'aim',
-          d: `M${EDGE} ${at(this.aim.y)}H${EDGE + SPAN}M${at(this.aim.x)} ${EDGE}V${EDGE + SPAN}`,
+          d: `M${LEFT} ${atY(this.aim.y)}H${LEFT + SPAN}M${atX(this.aim.x)} ${TOP}V${TOP + SPAN}`,
         }),
         this.stone(look.side, this.aim, 'aimed'),
-        svg('circle', { class: 'aim-ring', cx: at(this.aim.x), cy: at(this.aim.y), r: RADIUS + 5 }),
+        svg('circle', { class: 'aim-ring', cx: atX(this.aim.x), cy: atY(this.aim.y), r: RADIUS + 5 }),
       );
     } else {
       const ghost = this.byKeys ? this.cursor : this.hover;
@@ -184,8 +189,8 @@ export class Board {
 
   private where(event: MouseEvent): Point | null {
     const box = this.picture.getBoundingClientRect();
-    const x = Math.round(((event.clientX - box.left) / box.width * WHOLE - EDGE) / CELL);
-    const y = Math.round(((event.clientY - box.top) / box.height * WHOLE - EDGE) / CELL);
+    const x = Math.round((((event.clientX - box.left) / box.width) * WHOLE - LEFT) / CELL);
+    const y = Math.round((((event.clientY - box.top) / box.height) * WHOLE - TOP) / CELL);
     return x >= 0 && x < SIZE && y >= 0 && y < SIZE ? { x, y } : null;
   }
 
@@ -264,19 +269,19 @@ export class Board {
 
 function ground(): SVGElement[] {
   let lines = '';
-  for (let i = 0; i < SIZE; i++) lines += `M${EDGE} ${at(i)}H${EDGE + SPAN}M${at(i)} ${EDGE}V${EDGE + SPAN}`;
+  for (let i = 0; i < SIZE; i++) lines += `M${LEFT} ${atY(i)}h${SPAN}M${atX(i)} ${TOP}v${SPAN}`;
   const names = svg('g', { class: 'names' });
   for (let i = 0; i < SIZE; i++) {
     names.append(
-      svg('text', { x: at(i), y: WHOLE - 9 }, String.fromCharCode(65 + i)),
-      svg('text', { x: 14, y: at(i) + 4 }, String(SIZE - i)),
+      svg('text', { x: atX(i), y: WHOLE - 10 }, String.fromCharCode(65 + i)),
+      svg('text', { x: 15, y: atY(i) + 4 }, String(SIZE - i)),
     );
   }
   return [
     svg('rect', { class: 'wood', width: WHOLE, height: WHOLE, rx: 14 }),
     svg('path', { class: 'grid', d: lines }),
-    svg('rect', { class: 'border', x: EDGE, y: EDGE, width: SPAN, height: SPAN }),
-    ...STARS.map(({ x, y }) => svg('circle', { class: 'star', cx: at(x), cy: at(y), r: 4 })),
+    svg('rect', { class: 'border', x: LEFT, y: TOP, width: SPAN, height: SPAN }),
+    ...STARS.map(({ x, y }) => svg('circle', { class: 'star', cx: atX(x), cy: atY(y), r: 4 })),
     names,
   ];
 }

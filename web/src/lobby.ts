@@ -70,9 +70,9 @@ function stones(room: Listing): SVGSVGElement {
     svg('circle', { class: `dot dot-${kind}${there ? '' : ' dot-free'}`, cx, cy: 10, r: 7 });
   return svg(
     'svg',
-    { class: 'dots', viewBox: '0 0 34 20', 'aria-hidden': 'true' },
-    dot(10, 'x', room.players >= 1),
-    dot(24, 'o', room.players >= 2 || room.mode === 'PVE'),
+    { class: 'dots', viewBox: '0 0 35 20', 'aria-hidden': 'true' },
+    dot(9, 'x', room.players >= 1),
+    dot(26, 'o', room.players >= 2 || room.mode === 'PVE'),
   );
 }
 
@@ -133,8 +133,9 @@ export class Lobby implements Screen {
       h(
         'section',
         { class: 'hero' },
-        h('div', { class: 'hero-text' }, h('h1', {}, say('lobbyTitle')), h('p', { class: 'lead' }, say('lobbyLead'))),
         picture(),
+        h('h1', {}, say('lobbyTitle')),
+        h('p', { class: 'lead' }, say('lobbyLead')),
       ),
       this.form(),
       h(

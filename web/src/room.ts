@@ -19,7 +19,8 @@ class SeatCard {
   readonly ring = new Ring();
   readonly element: HTMLElement;
   private readonly name = h('div', { class: 'seat-name' });
-  private readonly note = h('div', { class: 'seat-note' });
+  private readonly colour = h('span', { class: 'seat-colour' });
+  private readonly note = h('span', { class: 'seat-condition' });
   private readonly score = h('div', { class: 'seat-score' });
 
   constructor(side: Side) {
@@ -32,7 +33,7 @@ class SeatCard {
       'div',
       { class: 'seat', 'data-side': side },
       this.ring.element,
-      h('div', { class: 'seat-text' }, h('div', { class: 'seat-line' }, stone, this.name), this.note),
+      h('div', { class: 'seat-text' }, h('div', { class: 'seat-line' }, stone, this.name), h('div', { class: 'seat-note' }, this.colour, this.note)),
       this.score,
     );
   }
@@ -51,9 +52,11 @@ class SeatCard {
             ? 'player'
             : 'opponentName';
     setText(this.name, say(name));
-    setText(this.note, [say(names[side]), this.condition(view, side, turn)].filter(Boolean).join(' · '));
+    setText(this.colour, say(names[side]));
+    setText(this.note, this.condition(view, side, turn));
     const wins = view.room.series[side];
     setText(this.score, String(wins));
+    setAttribute(this.score, 'data-none', view.room.series.X + view.room.series.O === 0);
     this.score.title = say('wins', { n: wins });
     setAttribute(this.element, 'data-turn', turn);
     setAttribute(this.element, 'data-empty', !seat.taken);
@@ -76,7 +79,8 @@ export class RoomScreen implements Screen {
   private readonly table = h('div', { class: 'seats' });
   private readonly line = h('div', { class: 'status-line' });
   private readonly more = h('div', { class: 'status-more' });
-  private readonly status = h('div', { class: 'status', 'aria-live': 'polite' }, this.line, this.more);
+  private readonly series = h('div', { class: 'series', title: say('seriesLabel') });
+  private readonly status = h('div', { class: 'status', 'aria-live': 'polite' }, this.line, this.more, this.series);
   private readonly facts = h('div', { class: 'facts' });
   private readonly actions = h('div', { class: 'actions' });
   private readonly wire = h('div', { class: 'wire', role: 'status' }, h('span', { class: 'wire-dot' }), h('span'));
@@ -151,6 +155,8 @@ export class RoomScreen implements Screen {
     setText(this.line, this.session.kicked ? say('watching') : say(status.line));
     setText(this.more, this.statusMore(view));
     this.status.dataset.mood = status.mood;
+    const { series } = view.room;
+    setText(this.series, series.X + series.O === 0 ? '' : `${series[first]} : ${series[otherSide(first)]}`);
     this.board.update({
       state: view.room.state,
       pending: view.pending,

@@ -17,7 +17,7 @@ export interface Screen {
 }
 
 const icons = {
-  auto: 'M12 3a9 9 0 1 0 0 18zM12 3a9 9 0 0 1 0 18',
+  auto: 'M12 4a8 8 0 1 0 0 16 8 8 0 0 0 0-16zM12 4v16a8 8 0 0 1 0-16z',
   light: 'M12 8a4 4 0 1 0 0 8 4 4 0 0 0 0-8zM12 2v3M12 19v3M2 12h3M19 12h3M5 5l2 2M17 17l2 2M19 5l-2 2M7 17l-2 2',
   dark: 'M20 14.5A8.5 8.5 0 0 1 9.5 4a8.5 8.5 0 1 0 10.5 10.5z',
   on: 'M4 9.5v5h3.5L12 18.5v-13L7.5 9.5zM15.5 9a4 4 0 0 1 0 6M18 6.5a7.5 7.5 0 0 1 0 11',
@@ -89,7 +89,7 @@ function footer(): HTMLElement {
         if (found) setText(about, say('version', { v: found }));
       })
       .catch(() => undefined);
-  return h('footer', { class: 'bottom' }, h('span', {}, say('product')), h('span', {}, say('footer')), about);
+  return h('footer', { class: 'bottom' }, h('span', {}, say('footer')), about);
 }
 
 const announcer = h('div', { class: 'unseen', 'aria-live': 'polite' });
