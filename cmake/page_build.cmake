@@ -47,7 +47,7 @@ function(install ret)
         endif()
         execute_process(
             COMMAND ${NPM} ci ${omit} --no-audit --no-fund --loglevel=error --fetch-retries=1
-                    --fetch-retry-maxtimeout=5000 --fetch-timeout=30000
+                    --fetch-retry-mintimeout=1000 --fetch-retry-maxtimeout=5000 --fetch-timeout=30000
             WORKING_DIRECTORY ${WEB} RESULT_VARIABLE code TIMEOUT 240
             OUTPUT_FILE ${OUT}/npm.log ERROR_FILE ${OUT}/npm.log)
         installed(fine)

@@ -41,7 +41,10 @@ static bool next_item(struct bytes *list, char separator, struct bytes *ret_item
     const char *end = memchr(list->at, separator, list->size);
     size_t size = end == NULL ? list->size : (size_t)(end - list->at);
     *ret_item = trimmed((struct bytes){list->at, size});
-    *list = end == NULL ? (struct bytes){0} : (struct bytes){end + 1, list->size - size - 1};
+    if (end == NULL)
+        *list = (struct bytes){0};
+    else
+        *list = (struct bytes){end + 1, list->size - size - 1};
     return true;
 }
 

@@ -178,9 +178,9 @@ const tests = {
     await black.page.locator('.board[data-active]').waitFor();
     await black.page.mouse.click(...(await black.spot(5, 7)));
     await black.page.locator('.toast', { hasText: /forbid/i }).waitFor();
-    await black.picture('refused');
     assert.equal(await black.stones(), 10);
     await black.says('Your move');
+    await black.picture('refused');
     await black.put(12, 12);
   },
 

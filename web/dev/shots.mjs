@@ -110,6 +110,10 @@ for (const [name, options] of Object.entries({ lobby: {}, 'lobby-dark-zh': { sch
   const wide = await page.evaluate(() => document.documentElement.scrollWidth > innerWidth);
   if (wide) console.log(`${name}: scrolls sideways`);
 }
+const side = await open({ width: 740, height: 360, touch: true });
+await side.goto(`${base}/#/room/${first.room_id}`);
+await side.waitForTimeout(600);
+await shot(side, 'landscape');
 const tablet = await open({ width: 820, height: 1100 });
 await tablet.goto(`${base}/#/room/${first.room_id}`);
 await tablet.waitForTimeout(600);

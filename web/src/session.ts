@@ -3,7 +3,7 @@
 // looks at it and may be thrown away and made anew (another language) without leaving the room.
 
 import { findRoom, Refused } from './api';
-import { bag, type Point, readFrame, readRoom, side, text } from './frames';
+import { bag, type Point, readFrame, readRoom, type Side, side, text } from './frames';
 import { Link, type LinkState } from './link';
 import { findSeatKey, type SeatKey } from './seat_key';
 import { apply, enter, myTurn, place, refuse, sit, type View } from './view';
@@ -22,6 +22,7 @@ export class Session {
   private wire: Link | null = null;
   private key: SeatKey | null = null;
   private entered = false; // on this connection
+  private side: Side | null = null; // by the last word on our seat
   private closed = false;
 
   constructor(
@@ -129,7 +130,8 @@ export class Session {
     const from = bag(body);
     if (text(from.roomId) !== this.roomId) return;
     this.key?.set(text(from.seatKey) || null);
-    if (this.view) this.view = sit(this.view, side(from.side));
+    this.side = side(from.side);
+    if (this.view) this.view = sit(this.view, this.side);
   }
 
   private hearFull(body: unknown): void {
@@ -137,7 +139,8 @@ export class Session {
     if (room.roomId !== this.roomId) return;
     this.entered = true;
     this.kicked = false;
-    this.view = enter(room, side(bag(body).mySide), this.view, performance.now());
+    if ('mySide' in bag(body)) this.side = side(bag(body).mySide);
+    this.view = enter(room, this.side, this.view, performance.now());
   }
 
   private hearError(body: unknown): void {
