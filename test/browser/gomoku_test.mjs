@@ -168,6 +168,22 @@ const tests = {
     await third.page.getByText('You are watching').waitFor();
   },
 
+  async a_seat_that_is_taken_over_can_be_taken_back(world) {
+    const { room, black } = await playing(world);
+    const key = await black.page.evaluate((id) => localStorage.getItem(`tocsin.seats.${id}`), room);
+    const elsewhere = await Visitor.open(world);
+    await elsewhere.page.goto(world.server.url);
+    await elsewhere.page.evaluate(([id, value]) => localStorage.setItem(`tocsin.seats.${id}`, value), [room, key]);
+    await elsewhere.enter(room);
+    await elsewhere.says('Your move');
+    await black.page.getByText('now played from another window').waitFor();
+    assert.equal(await black.page.locator('.board[data-active]').count(), 0);
+    await black.press('Play here');
+    await black.says('Your move');
+    await elsewhere.page.getByText('now played from another window').waitFor();
+    await black.put(7, 7);
+  },
+
   async a_refused_stone_is_explained_and_taken_back(world) {
     const { black, white } = await playing(world, { rule: 'RENJU' });
     const row = [2, 3, 4, 6, 7];

@@ -7,7 +7,6 @@ export type Language = (typeof languages)[number];
 export const words = {
   // the frame around everything
   product: ['Tocsin', 'Tocsin'],
-  skip: ['Skip to the content', '跳到正文'],
   switchLanguage: ['中文', 'English'],
   switchLanguageHint: ['切换到中文', 'Switch to English'],
   themeAuto: ['Colours: as the system', '配色：跟随系统'],
@@ -17,7 +16,6 @@ export const words = {
   soundOff: ['Sound is off', '声音：关'],
   footer: ['A durable timer server', '持久可靠的定时服务器'],
   version: ['version {v}', '版本 {v}'],
-  apiLink: ['API', '接口'],
 
   // lobby
   lobbyTitle: ['Five in a row', '五子连珠'],

@@ -32,6 +32,7 @@ const PERSONAL: [Source, string][] = [
 
 const HEARTBEAT_MS = 10000;
 const CONNECT_MS = 8000;
+const STEADY_MS = 5000; // a connection that lasted less was not worth its name: wait longer still
 
 function parse(message: IMessage): unknown {
   try {
@@ -44,6 +45,7 @@ function parse(message: IMessage): unknown {
 export class Link {
   private client: Client | null = null;
   private attempt = 0;
+  private openedAt = 0;
   private timer = 0;
   private closed = false;
   private readonly wake = () => this.hurry();
@@ -117,7 +119,7 @@ export class Link {
   }
 
   private open(client: Client): void {
-    this.attempt = 0;
+    this.openedAt = performance.now();
     client.subscribe(`/topic/room.${this.roomId}`, (message) => this.hear(client, 'topic', message));
     for (const [source, destination] of PERSONAL) {
       client.subscribe(destination, (message) => this.hear(client, source, message));
@@ -136,6 +138,8 @@ export class Link {
       this.offline();
       return;
     }
+    if (this.openedAt > 0 && performance.now() - this.openedAt > STEADY_MS) this.attempt = 0;
+    this.openedAt = 0;
     const wait = waitMs(this.attempt++, Math.random());
     this.events.onState({ kind: 'waiting', until: performance.now() + wait });
     this.timer = window.setTimeout(() => this.connect(), wait);

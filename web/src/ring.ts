@@ -17,6 +17,7 @@ export class Ring {
     'stroke-dasharray': `${LENGTH} ${LENGTH}`,
     transform: 'rotate(-90 32 32)',
   });
+  private drawn = '';
   private readonly number = svg('text', { class: 'ring-number', x: 32, y: 32 });
 
   constructor() {
@@ -31,8 +32,12 @@ export class Ring {
 
   show(leftMs: number, fullMs: number, running: boolean): void {
     const share = fraction(leftMs, fullMs);
-    this.arc.setAttribute('stroke-dashoffset', (LENGTH * (1 - share)).toFixed(1));
-    setAttribute(this.arc, 'data-empty', share === 0);
+    const offset = (LENGTH * (1 - share)).toFixed(1);
+    if (offset !== this.drawn) {
+      this.drawn = offset;
+      this.arc.setAttribute('stroke-dashoffset', offset);
+      setAttribute(this.arc, 'data-empty', share === 0);
+    }
     setText(this.number, shownTime(leftMs));
     const mood = running ? urgency(leftMs) : 'still';
     if (this.element.dataset.mood !== mood) this.element.dataset.mood = mood;
