@@ -34,6 +34,14 @@ foreach(name IN ITEMS tasks_memory_test session_memory_test)
     target_link_options(${name} PRIVATE -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc)
 endforeach()
 
+# The server as it is without the page: page_test.py looks at both.
+tocsin_page(OFF ${PROJECT_BINARY_DIR}/web-without)
+add_executable(tocsin_without_page ${main_source} src/server/page_files.c)
+target_include_directories(tocsin_without_page PRIVATE src)
+target_compile_definitions(tocsin_without_page PRIVATE
+                           PAGE_FOLDER="${PROJECT_BINARY_DIR}/web-without")
+target_link_libraries(tocsin_without_page PRIVATE tocsin_program)
+
 # Never built here, but clang-tidy finds how they are compiled (cmake/fuzz.cmake builds them).
 file(GLOB fuzz_sources CONFIGURE_DEPENDS test/fuzz/*_fuzz.c)
 if(fuzz_sources)

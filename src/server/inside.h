@@ -195,6 +195,10 @@ void operations_metrics(const struct route_request *request);
 void operations_info(const struct route_request *request);
 void operations_openapi(const struct route_request *request);
 void operations_advance(const struct route_request *request);
+void page_index(const struct route_request *request);
+void page_script(const struct route_request *request);
+void page_style(const struct route_request *request);
+void page_icon(const struct route_request *request);
 void events_stream(const struct route_request *request);
 void ws_connect(const struct route_request *request);
 

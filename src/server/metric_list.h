@@ -30,6 +30,7 @@
     ROW(EVENTS, "events")                                                                          \
     ROW(WS, "ws")                                                                                  \
     ROW(OPERATIONS, "operations")                                                                  \
+    ROW(PAGE, "page")                                                                              \
     ROW(OTHER, "other")
 #define METRIC_CLASS(ROW)                                                                          \
     ROW(1XX, "1xx")                                                                                \

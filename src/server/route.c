@@ -51,6 +51,10 @@ const struct route server_routes[] = {
     {HTTP_GET, "/metrics", ROUTE_NO_BODY, ROUTE_TOKEN, ROUTE_OPERATIONS, operations_metrics},
     {HTTP_GET, "/openapi.json", ROUTE_NO_BODY, ROUTE_TOKEN, ROUTE_OPERATIONS, operations_openapi},
     {HTTP_GET, "/ws", ROUTE_NO_BODY, ROUTE_OPEN, ROUTE_WS, ws_connect},
+    {HTTP_GET, "/", ROUTE_NO_BODY, ROUTE_OPEN, ROUTE_PAGE, page_index},
+    {HTTP_GET, "/app.js", ROUTE_NO_BODY, ROUTE_OPEN, ROUTE_PAGE, page_script},
+    {HTTP_GET, "/app.css", ROUTE_NO_BODY, ROUTE_OPEN, ROUTE_PAGE, page_style},
+    {HTTP_GET, "/favicon.svg", ROUTE_NO_BODY, ROUTE_OPEN, ROUTE_PAGE, page_icon},
     {HTTP_POST, "/v1/clock/advance", ROUTE_JSON, ROUTE_TOKEN, ROUTE_OPERATIONS, operations_advance},
 };
 
@@ -269,7 +273,7 @@ static bool to_come(struct bytes path)
             (path.size == size || path.at[size] == '/'))
             return true;
     }
-    return bytes_are(path, "/"); /* the page */
+    return false;
 }
 
 static bool known(struct route_request *request, struct bytes *ret_param)

@@ -138,11 +138,11 @@ def expect(answer, status, *parts):
 
 class Server:
     def __init__(self, *flags, clock="manual", store="memory", token=None, address="127.0.0.1:0",
-                 keep_port=False):
+                 keep_port=False, binary=TOCSIN):
         """keep_port: a start after a kill is where it was before."""
         self.folder = tempfile.mkdtemp(prefix="tocsin-test-")
         self.data, self.address, self.keep_port = os.path.join(self.folder, "data"), address, keep_port
-        self.words = [TOCSIN, "serve", "--data", self.data, "--store", store, "--clock", clock,
+        self.words = [binary, "serve", "--data", self.data, "--store", store, "--clock", clock,
                       "--log-level", "warn", *flags]
         if token:
             config = pathlib.Path(self.folder, "tocsin.yaml")

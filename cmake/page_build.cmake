@@ -1,0 +1,95 @@
+# cmake -D OUT= -D WITH= -D DEV= -D WEB= -D WITHOUT= -D NODE= -D NPM= -P page_build.cmake
+#
+# Leaves in OUT, of each file of the page: itself, NAME.gz (empty: none), NAME.tag. Never fails for
+# want of npm or a network: then it leaves the small page WITHOUT, and one line says so. DEV: what the
+# tests of the page need is installed, too.
+set(names index.html app.js app.css favicon.svg)
+file(MAKE_DIRECTORY ${OUT})
+
+function(without reason)
+    if(reason)
+        message("The page is left out: ${reason}. `touch web/package.json && make` tries again.")
+    endif()
+    foreach(name IN LISTS names)
+        file(WRITE ${OUT}/${name} "")
+    endforeach()
+    file(READ ${WITHOUT} text)
+    file(WRITE ${OUT}/index.html "${text}")
+endfunction()
+
+# Is what is installed what the lock file names?
+function(installed ret)
+    set(${ret} TRUE PARENT_SCOPE)
+    file(READ ${WEB}/package-lock.json lock)
+    set(packages esbuild @stomp/stompjs)
+    if(DEV)
+        list(APPEND packages typescript playwright-core ws)
+    endif()
+    foreach(package IN LISTS packages)
+        string(JSON wanted GET "${lock}" packages node_modules/${package} version)
+        set(there)
+        if(EXISTS ${WEB}/node_modules/${package}/package.json)
+            file(READ ${WEB}/node_modules/${package}/package.json about)
+            string(JSON there GET "${about}" version)
+        endif()
+        if(NOT there STREQUAL wanted)
+            set(${ret} FALSE PARENT_SCOPE)
+        endif()
+    endforeach()
+endfunction()
+
+function(install ret)
+    installed(fine)
+    if(NOT fine)
+        set(omit)
+        if(NOT DEV AND NOT EXISTS ${WEB}/node_modules/typescript)
+            set(omit --omit=dev)
+        endif()
+        execute_process(
+            COMMAND ${NPM} ci ${omit} --no-audit --no-fund --loglevel=error --fetch-retries=1
+                    --fetch-retry-mintimeout=1000 --fetch-retry-maxtimeout=5000 --fetch-timeout=30000
+            WORKING_DIRECTORY ${WEB} RESULT_VARIABLE code TIMEOUT 240
+            OUTPUT_FILE ${OUT}/npm.log ERROR_FILE ${OUT}/npm.log)
+        installed(fine)
+    endif()
+    set(${ret} ${fine} PARENT_SCOPE)
+endfunction()
+
+function(bundle)
+    if(NOT NODE OR NOT NPM)
+        without("node and npm were not found (scripts/setup run installs them)")
+        return()
+    endif()
+    # Several builds may be under way at once, and share web/node_modules.
+    file(LOCK ${WEB}/.lock GUARD PROCESS TIMEOUT 600)
+    install(fine)
+    if(NOT fine)
+        without("npm could not fetch its packages (${OUT}/npm.log says why)")
+        return()
+    endif()
+    execute_process(COMMAND ${NODE} ${WEB}/build.mjs ${OUT} RESULT_VARIABLE code)
+    if(NOT code EQUAL 0)
+        message(FATAL_ERROR "The page could not be bundled: what esbuild said stands above.")
+    endif()
+endfunction()
+
+if(WITH)
+    bundle()
+else()
+    without("")
+endif()
+
+foreach(name IN LISTS names)
+    file(SHA256 ${OUT}/${name} hash)
+    string(SUBSTRING ${hash} 0 16 tag)
+    file(WRITE ${OUT}/${name}.tag ${tag})
+    file(SIZE ${OUT}/${name} size)
+    set(packed 1)
+    if(size GREATER 0)
+        execute_process(COMMAND gzip -9 -n -c ${OUT}/${name} OUTPUT_FILE ${OUT}/${name}.gz
+                        RESULT_VARIABLE packed ERROR_QUIET)
+    endif()
+    if(NOT packed EQUAL 0)
+        file(WRITE ${OUT}/${name}.gz "")
+    endif()
+endforeach()

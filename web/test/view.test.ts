@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: MIT
+import assert from 'node:assert/strict';
+import test from 'node:test';
+
+import { leftNow } from '../src/clock';
+import { EMPTY_BOARD, type Frame, readFrame, readRoom, type Side } from '../src/frames';
+import { statusOf } from '../src/status';
+import { apply, enter, myTurn, place, refuse, sit, type View } from '../src/view';
+
+const seat = { taken: true, ready: true, connected: true, ai: false };
+
+function state(more: object = {}) {
+  return { gameId: 'g1', step: 0, board: EMPTY_BOARD, current: 'X', over: false, winner: null, lastMove: null, line: null, ...more };
+}
+
+function whole(more: object = {}) {
+  return {
+    roomId: 'r', gameId: 'g1', mode: 'PVP', rule: 'STANDARD', turnSeconds: 30, phase: 'PLAYING',
+    seats: { X: seat, O: seat }, state: state(), series: { X: 0, O: 0, draws: 0 }, spectators: 0,
+    clock: { side: 'X', leftMs: 30000, deadlineEpochMs: 5, running: true, mode: 'per-turn', banks: null }, seq: 10, ...more,
+  };
+}
+
+function room(mySide: Side | null = 'X', more: object = {}): View {
+  return enter(readRoom(whole(more)), mySide, null, 0);
+}
+
+function frame(type: string, seq: number, payload: object, gameId = 'g1', roomId = 'r'): Frame {
+  const read = readFrame({ roomId, gameId, type, seq, payload });
+  assert.ok(read);
+  return read;
+}
+
+const played = (more: object = {}) =>
+  ({ state: state({ step: 1, board: `X${EMPTY_BOARD.slice(1)}`, current: 'O', lastMove: { x: 0, y: 0 }, ...more }), series: { X: 1, O: 0, draws: 0 } });
+
+test('an older frame, and one of another room, change nothing', () => {
+  const view = room();
+  assert.equal(apply(view, frame('STATE', 9, played()), 0), view);
+  assert.equal(apply(view, frame('STATE', 11, played(), 'g1', 'other'), 0), view);
+});
+
+test('a STATE moves the game on', () => {
+  const view = apply(place(room(), { x: 0, y: 0 }), frame('STATE', 11, played()), 1000);
+  assert.equal(view.room.state.step, 1);
+  assert.equal(view.room.series.X, 1);
+  assert.equal(view.pending, null);
+  assert.equal(view.room.seq, 11);
+  assert.equal(myTurn(view), false);
+  assert.equal(view.clock.side, 'O');
+  assert.equal(leftNow(view.clock, 9000), 30000, 'stands until the first TICK');
+});
+
+test('a STATE that is no move keeps the stone pending, and the clock running', () => { // C-18
+  const view = apply(place(room(), { x: 3, y: 4 }), frame('STATE', 11, { state: state(), series: null }), 1000);
+  assert.deepEqual(view.pending, { x: 3, y: 4 });
+  assert.equal(leftNow(view.clock, 1000), 29000);
+});
+
+test('ticks of another game are dropped, a STATE of it begins a new one', () => { // C-17, C-24
+  const view = room();
+  assert.equal(apply(view, frame('TICK', 11, { leftMs: 1, side: 'X' }, 'g2'), 0), view);
+  assert.equal(apply(view, frame('TIMEOUT', 11, { side: 'X' }, 'g2'), 0), view);
+  const next = apply(view, frame('STATE', 12, { state: state({ gameId: 'g2' }), series: null }, 'g2'), 0);
+  assert.equal(next.room.gameId, 'g2');
+  assert.equal(next.seated, false, 'sides may be swapped');
+  assert.equal(myTurn(next), false);
+  assert.equal(myTurn({ ...sit(next, 'X'), room: { ...next.room, phase: 'PLAYING' } }), true);
+});
+
+test('a TICK sets the clock, also from whole seconds alone', () => {
+  const view = apply(room(), frame('TICK', 11, { leftMs: 24500, side: 'X', deadlineEpochMs: 9 }), 2000);
+  assert.equal(leftNow(view.clock, 2500), 24000);
+  const coarse = apply(room(), frame('TICK', 11, { left: 25, side: 'X', deadlineEpochMs: 9 }), 0);
+  assert.equal(leftNow(coarse.clock, 0), 25000);
+});
+
+test('a TICK after the end is too late', () => {
+  const over = apply(room(), frame('STATE', 11, played({ over: true, winner: 'X' })), 0);
+  assert.equal(apply(over, frame('TICK', 12, { leftMs: 5, side: 'O' }), 0), over);
+});
+
+test('a timeout, its STATE and its SNAPSHOT tell one story', () => { // C-08
+  let view = apply(room(), frame('TIMEOUT', 11, { side: 'X' }), 30000);
+  assert.equal(leftNow(view.clock, 30000), 0);
+  view = apply(view, frame('STATE', 12, { state: state({ over: true, winner: 'O' }), series: { X: 0, O: 1, draws: 0 } }), 30001);
+  view = apply(view, frame('SNAPSHOT', 13, whole({ phase: 'ENDED', state: state({ over: true, winner: 'O' }) })), 30002);
+  assert.deepEqual(statusOf(view), { line: 'youLose', more: 'onTime', mood: 'lost' });
+  assert.equal(leftNow(view.clock, 40000), 0);
+});
+
+test('a SNAPSHOT keeps who we are, and shows who has left', () => {
+  const gone = { X: seat, O: { ...seat, connected: false } };
+  const view = apply(room('O'), frame('SNAPSHOT', 11, whole({ seats: gone, spectators: 3 })), 0);
+  assert.equal(view.mySide, 'O');
+  assert.equal(view.room.seats.O.connected, false);
+  assert.equal(view.room.spectators, 3);
+});
+
+test('the answer to resume replaces all, whatever its seq', () => {
+  const view = enter(readRoom(whole({ seq: 2, gameId: 'g9' })), 'O', place(room(), { x: 1, y: 1 }), 0);
+  assert.equal(view.room.seq, 2);
+  assert.equal(view.pending, null);
+  assert.equal(view.mySide, 'O');
+  assert.notEqual(apply(view, frame('STATE', 3, played({ gameId: 'g9' }), 'g9'), 0), view);
+});
+
+test('a refused stone is taken back', () => {
+  assert.equal(refuse(place(room(), { x: 1, y: 1 })).pending, null);
+});
+
+test('every phase has its line, for players and for those who watch', () => {
+  const line = (view: View) => statusOf(view).line;
+  const free = { taken: false, ready: false, connected: false, ai: false };
+  assert.equal(line(room(null, { phase: 'WAITING' })), 'waitPlayers');
+  assert.equal(line(room('X', { phase: 'WAITING', seats: { X: { ...seat, ready: false }, O: free } })), 'waitReady');
+  assert.equal(line(room('X', { phase: 'WAITING', seats: { X: seat, O: free } })), 'waitOther');
+  assert.equal(line(room('X', { phase: 'WAITING', seats: { X: seat, O: { ...seat, ready: false } } })), 'waitTheirReady');
+  assert.equal(line(room('X')), 'yourMove');
+  assert.equal(line(place(room('X'), { x: 0, y: 0 })), 'sending');
+  assert.equal(line(room('O')), 'theirMove');
+  assert.equal(line(room(null)), 'blackMove');
+  const end = (winner: string) => ({ phase: 'ENDED', state: state({ over: true, winner }) });
+  assert.equal(line(room('X', end('X'))), 'youWin');
+  assert.equal(line(room('O', end('X'))), 'youLose');
+  assert.equal(line(room(null, end('O'))), 'whiteWins');
+  assert.equal(line(room('X', end('DRAW'))), 'draw');
+});
+
+test('what is not as promised does no harm', () => {
+  assert.equal(readFrame(null), null);
+  assert.equal(readFrame({ type: 'OTHER' }), null);
+  const empty = readRoom('no');
+  assert.equal(empty.state.board, EMPTY_BOARD);
+  assert.equal(empty.phase, 'WAITING');
+  assert.equal(readRoom(whole({ state: state({ board: 'XO' }) })).state.board, EMPTY_BOARD);
+  const lines = [[{ x: 1, y: 2 }, { x: 2, y: 2 }], [[1, 2], [2, 2]], [31, 32]];
+  for (const line of lines) {
+    assert.deepEqual(readRoom(whole({ state: state({ line }) })).state.line, [{ x: 1, y: 2 }, { x: 2, y: 2 }]);
+  }
+  assert.equal(readRoom(whole({ state: state({ lastMove: { x: 15, y: 0 } }) })).state.lastMove, null);
+});
+
+test('a machine is always there and ready', () => {
+  const view = room('X', { seats: { X: seat, O: { ai: true } }, mode: 'PVE' });
+  assert.deepEqual(view.room.seats.O, { taken: true, ready: true, connected: true, ai: true });
+});
