@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: MIT */
+/* Room and clock in one group, what a fallen flag does, and what is told when it is durable.
+ *
+ * After every change of a room (C-07):
+ *
+ *   the game is not on, or over                stop the clock
+ *   the AI is to move, and is not timed        stop the clock
+ *   else                                       start it for the side to move; the same turn
+ *                                              keeps its deadline (C-18)
+ *
+ * Only this file broadcasts changes (C-11), and only when they are committed (C-19).
+ */
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "service/gomoku/rooms_inside.h"
+
+enum { CLOCK_KEY_BYTES = 7 + ROOM_ID_BYTES + 1 };
+
+static struct bytes clock_key(struct bytes id, char to[CLOCK_KEY_BYTES])
+{
+    (void)snprintf(to, CLOCK_KEY_BYTES, "gomoku:%.*s", (int)id.size, id.at);
+    return bytes_of(to);
+}
+
+/* ---- telling */
+
+struct bulletin {
+    struct rooms *rooms;
+    struct room room;
+    enum bulletin_kind kind;
+};
+
+/* Each player who is here hears on which side. */
+static void tell_sides(struct table *table, const struct room *room)
+{
+    for (const struct presence *it = table->here; it != NULL; it = it->next_here) {
+        if (it->player != NO_PLAYER)
+            send_seat(table->rooms, it->session, room, room_side_of_player(room, it->player),
+                      bytes_of(it->key));
+    }
+}
+
+static void tell(const struct bulletin *bulletin)
+{
+    const struct room *room = &bulletin->room;
+    struct table *table = table_find(bulletin->rooms, (struct bytes){room->id, ROOM_ID_BYTES});
+    if (table == NULL)
+        return;
+    if (bulletin->kind == BULLETIN_TIMEOUT)
+        frame_timeout(table, room, (int)room_to_move(room));
+    if (bulletin->kind == BULLETIN_SWAPPED)
+        tell_sides(table, room);
+    if (bulletin->kind != BULLETIN_SNAPSHOT)
+        frame_state(table, room);
+    frame_snapshot(table, room);
+    ai_consider(table, room);
+}
+
+static void bulletin_settled(void *arg, enum tocsin_status status)
+{
+    struct bulletin *bulletin = arg;
+    if (status == TOCSIN_OK) {
+        bulletin->rooms->timeouts += bulletin->kind == BULLETIN_TIMEOUT;
+        tell(bulletin);
+    }
+    free(bulletin);
+}
+
+static enum tocsin_status tell_after(struct rooms *rooms, struct change *change,
+                                     const struct room *room, enum bulletin_kind kind)
+{
+    struct bulletin *bulletin = malloc(sizeof *bulletin);
+    if (bulletin == NULL || table_get(rooms, (struct bytes){room->id, ROOM_ID_BYTES}) == NULL) {
+        free(bulletin);
+        return TOCSIN_NO_MEMORY;
+    }
+    *bulletin = (struct bulletin){rooms, *room, kind};
+    enum tocsin_status status = change_then(change, bulletin_settled, bulletin);
+    if (status != TOCSIN_OK)
+        free(bulletin);
+    return status;
+}
+
+/* ---- room and clock */
+
+enum tocsin_status coordinator_stop(struct rooms *rooms, struct change *change, struct bytes id)
+{
+    char key[CLOCK_KEY_BYTES];
+    return countdown_stop(rooms->countdowns, change, clock_key(id, key));
+}
+
+static enum tocsin_status sync_clock(struct rooms *rooms, struct change *change,
+                                     const struct room *room)
+{
+    struct bytes id = {room->id, ROOM_ID_BYTES};
+    char key[CLOCK_KEY_BYTES];
+    char version[ROOM_WORD_BYTES];
+    if (!room_timed(room))
+        return coordinator_stop(rooms, change, id);
+    room_version(room, version);
+    struct countdown_wish wish = {
+        .key = clock_key(id, key),
+        .home = id,
+        .owner = bytes_of(room_to_move(room) == GOMOKU_X ? "X" : "O"),
+        .version = bytes_of(version),
+        .kind = bytes_of("gomoku"),
+        .deadline_ms = turn_clock_deadline(&room->clock),
+        .basis = STORE_ELAPSED,
+    };
+    return countdown_start(rooms->countdowns, change, &wish);
+}
+
+/* Told before the clock's own: a turn's first tick comes after the state it belongs to. */
+enum tocsin_status coordinator_change(struct rooms *rooms, struct change *change, struct room *room,
+                                      enum bulletin_kind kind)
+{
+    enum tocsin_status status = room_put(rooms, change, room);
+    if (status == TOCSIN_OK)
+        status = tell_after(rooms, change, room, kind);
+    return status == TOCSIN_OK ? sync_clock(rooms, change, room) : status;
+}
+
+/* ---- events: what happened, for the log */
+
+void room_event(struct rooms *rooms, struct change *change, const struct room *room,
+                const char *type, event_fields_fn more, const void *arg)
+{
+    struct json_writer writer;
+    buffer_clear(&rooms->event);
+    json_writer_init(&writer, &rooms->event);
+    json_write_object(&writer);
+    view_field(&writer, "roomId", room->id);
+    view_game_id(&writer, room);
+    view_number(&writer, "step", room->step);
+    view_number(&writer, "at", engine_wall_ms(rooms->engine));
+    if (more != NULL)
+        more(&writer, rooms, room, arg);
+    json_write_object_end(&writer);
+    if (buffer_status(&rooms->event) == TOCSIN_OK)
+        change_event(change, rooms->kind, (struct bytes){room->id, ROOM_ID_BYTES}, type,
+                     (struct bytes){rooms->event.data, rooms->event.size});
+    else
+        change_event_lost(change, buffer_status(&rooms->event));
+}
+
+static void end_fields(struct json_writer *writer, const struct rooms *rooms,
+                       const struct room *room, const void *arg)
+{
+    (void)rooms;
+    view_field(writer, "winner", view_winner(room));
+    view_field(writer, "reason", arg);
+    json_write_key(writer, "series");
+    view_series(writer, room);
+}
+
+void room_event_end(struct rooms *rooms, struct change *change, const struct room *room,
+                    const char *reason)
+{
+    if (room->phase == ROOM_ENDED)
+        room_event(rooms, change, room, "ended", end_fields, reason);
+}
+
+static void moved_fields(struct json_writer *writer, const struct rooms *rooms,
+                         const struct room *room, const void *arg)
+{
+    const struct moved *moved = arg;
+    char version[ROOM_WORD_BYTES];
+    struct room turn = {.game = room->game, .step = room->step - 1};
+    memcpy(turn.id, room->id, sizeof turn.id);
+    room_version(&turn, version);
+    view_field(writer, "version", version);
+    view_side(writer, "side", moved->side);
+    view_number(writer, "x", room->last % GOMOKU_SIZE);
+    view_number(writer, "y", room->last / GOMOKU_SIZE);
+    json_write_key(writer, "deadlineEpochMs");
+    if (moved->deadline_ms == TURN_CLOCK_NEVER) {
+        json_write_null(writer);
+        return;
+    }
+    json_write_int64(writer, engine_wall_of(rooms->engine, moved->deadline_ms, STORE_ELAPSED));
+    view_number(writer, "leftMs", moved->deadline_ms - engine_now_ms(rooms->engine));
+}
+
+void room_event_moved(struct rooms *rooms, struct change *change, const struct room *room,
+                      const struct moved *moved)
+{
+    room_event(rooms, change, room, "moved", moved_fields, moved);
+    room_event_end(rooms, change, room, room->winner == ROOM_DRAWN ? "draw" : "line");
+}
+
+/* Which flag fell, of which turn, when it was to fall and when it was seen (C-32). */
+static void timeout_fields(struct json_writer *writer, const struct rooms *rooms,
+                           const struct room *room, const void *arg)
+{
+    const struct countdown *countdown = arg;
+    (void)rooms;
+    json_write_key(writer, "version");
+    json_write_string(writer, countdown->version.at, countdown->version.size);
+    view_side(writer, "side", (int)room_to_move(room));
+    view_number(writer, "deadlineEpochMs", countdown->deadline_ms);
+    json_write_key(writer, "fence");
+    json_write_uint64(writer, countdown->fence);
+}
+
+/* ---- the flag falls */
+
+static void count_stale(void *arg, enum tocsin_status status)
+{
+    ((struct rooms *)arg)->stale += status == TOCSIN_OK;
+}
+
+/* Inside the change that ends the countdown. The turn it was for may be over (C-17). */
+static enum tocsin_status on_timeout(void *service, struct change *change,
+                                     const struct countdown *countdown)
+{
+    struct rooms *rooms = service;
+    struct room room;
+    char version[ROOM_WORD_BYTES];
+    enum tocsin_status status = room_find(rooms, change, countdown->home, &room);
+    if (status == TOCSIN_NONE)
+        return TOCSIN_OK;
+    if (status != TOCSIN_OK)
+        return status;
+    room_version(&room, version);
+    if (!room_timed(&room) || !bytes_are(countdown->version, version))
+        return change_then(change, count_stale, rooms);
+    room_time_out(&room, rooms_now(rooms));
+    room_event(rooms, change, &room, "timeout", timeout_fields, countdown);
+    room_event_end(rooms, change, &room, "timeout");
+    return coordinator_change(rooms, change, &room, BULLETIN_TIMEOUT);
+}
+
+static void on_tick(void *service, const struct countdown *countdown, int64_t left_ms)
+{
+    struct rooms *rooms = service;
+    struct table *table = table_get(rooms, countdown->home);
+    if (table != NULL)
+        frame_tick(table, countdown, left_ms);
+    else
+        rooms->unpublished++;
+}
+
+void coordinator_register(struct rooms *rooms)
+{
+    rooms->clock_kind = (struct countdown_kind){
+        .name = "gomoku", .on_timeout = on_timeout, .on_tick = on_tick, .service = rooms};
+    countdowns_add_kind(rooms->countdowns, &rooms->clock_kind);
+}

@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: MIT */
+#include "service/gomoku/room.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <stdio.h>
+
+static void clear_board(struct room *room)
+{
+    gomoku_board_init(&room->board);
+    room->step = 0;
+    room->last = GOMOKU_NOWHERE;
+    room->winner = ROOM_NOT_OVER;
+    room->phase = ROOM_WAITING;
+    for (int side = 0; side < ROOM_SIDES; side++)
+        room->seats[side].ready = room->seats[side].ai;
+    struct turn_rules rules = room->clock.rules;
+    turn_clock_init(&room->clock, &rules);
+}
+
+void room_init(struct room *room, const char *id, const struct room_wish *wish)
+{
+    *room = (struct room){
+        .pve = wish->pve,
+        .ai_timed = wish->ai_timed,
+        .rule = wish->rule,
+        .game = 1,
+        .clock = {.rules = wish->clock},
+    };
+    memcpy(room->id, id, ROOM_ID_BYTES);
+    room->seats[GOMOKU_O].player = 1;
+    room->seats[GOMOKU_O].ai = wish->pve;
+    clear_board(room);
+}
+
+void room_game_id(const struct room *room, char ret_text[ROOM_WORD_BYTES])
+{
+    (void)snprintf(ret_text, ROOM_WORD_BYTES, "%s-%" PRIu64, room->id, room->game);
+}
+
+void room_version(const struct room *room, char ret_text[ROOM_WORD_BYTES])
+{
+    (void)snprintf(ret_text, ROOM_WORD_BYTES, "%s-%" PRIu64 ":%d", room->id, room->game,
+                   room->step);
+}
+
+bool room_ai_moves(const struct room *room)
+{
+    return room->phase == ROOM_PLAYING && room->seats[room_to_move(room)].ai;
+}
+
+bool room_timed(const struct room *room)
+{
+    return room->phase == ROOM_PLAYING && (room->ai_timed || !room_ai_moves(room));
+}
+
+int64_t room_turn_seconds(const struct room *room)
+{
+    struct turn_clock clock;
+    turn_clock_init(&clock, &room->clock.rules);
+    return (turn_clock_read(&clock, GOMOKU_X, 0).flag_ms + 999) / 1000;
+}
+
+/* ---- seats */
+
+int room_side_of_key(const struct room *room, struct bytes key)
+{
+    char hash[SHA256_HEX_BYTES + 1];
+    int found = ROOM_NO_SIDE;
+    sha256_hex(key.at, key.size, hash);
+    for (int side = 0; side < ROOM_SIDES; side++) {
+        const struct room_seat *seat = &room->seats[side];
+        unsigned differs = !seat->taken;
+        for (int i = 0; i < SHA256_HEX_BYTES; i++)
+            differs |= (unsigned char)(hash[i] ^ seat->key_hash[i]);
+        found = differs == 0 ? side : found;
+    }
+    return found;
+}
+
+int room_side_of_player(const struct room *room, int player)
+{
+    for (int side = 0; side < ROOM_SIDES; side++) {
+        if (room->seats[side].player == player)
+            return side;
+    }
+    return ROOM_NO_SIDE;
+}
+
+int room_free_side(const struct room *room)
+{
+    for (int side = 0; side < ROOM_SIDES; side++) {
+        if (!room->seats[side].taken && !room->seats[side].ai)
+            return side;
+    }
+    return ROOM_NO_SIDE;
+}
+
+void room_take_seat(struct room *room, int side, struct bytes key)
+{
+    room->seats[side].taken = true;
+    sha256_hex(key.at, key.size, room->seats[side].key_hash);
+}
+
+/* ---- a game's begin and end */
+
+/* A turn begins at the next whole millisecond; nobody's, when it is not timed. */
+static void turn_begun(struct room *room, struct room_time now)
+{
+    room->clock.started_ms = now.up_ms;
+    if (!room_timed(room))
+        (void)turn_clock_pause(&room->clock, now.up_ms);
+}
+
+static void begin(struct room *room, struct room_time now)
+{
+    room->phase = ROOM_PLAYING;
+    (void)turn_clock_start(&room->clock, GOMOKU_X, now.up_ms);
+    turn_begun(room, now);
+}
+
+static void end(struct room *room, enum room_winner winner, struct room_time now)
+{
+    room->phase = ROOM_ENDED;
+    room->winner = winner;
+    if (winner == ROOM_DRAWN)
+        room->draws++;
+    else
+        room->seats[winner == ROOM_X_WINS ? GOMOKU_X : GOMOKU_O].wins++;
+    for (int side = 0; side < ROOM_SIDES; side++)
+        room->seats[side].ready = room->seats[side].ai;
+    (void)turn_clock_pause(&room->clock, now.down_ms); /* what was left stays to be seen */
+}
+
+static enum room_winner winner_of(int side)
+{
+    return side == GOMOKU_X ? ROOM_X_WINS : ROOM_O_WINS;
+}
+
+/* ---- commands */
+
+enum room_answer room_ready(struct room *room, int side, struct room_time now)
+{
+    if (room->phase == ROOM_ENDED)
+        return ROOM_NOT_WAITING;
+    if (room->phase == ROOM_PLAYING || room->seats[side].ready)
+        return ROOM_AS_IT_WAS;
+    room->seats[side].ready = true;
+    if (room->seats[GOMOKU_X].ready && room->seats[GOMOKU_O].ready)
+        begin(room, now);
+    return ROOM_DONE;
+}
+
+static enum room_answer foul_answer(const struct room *room, int point)
+{
+    switch (gomoku_foul(&room->board, point)) {
+    case GOMOKU_NO_FOUL:
+    case GOMOKU_OVERLINE:
+        break;
+    case GOMOKU_DOUBLE_FOUR:
+        return ROOM_DOUBLE_FOUR;
+    case GOMOKU_DOUBLE_THREE:
+        return ROOM_DOUBLE_THREE;
+    }
+    return ROOM_OVERLINE;
+}
+
+static void put_stone(struct room *room, int point, struct room_time now)
+{
+    bool was_timed = room_timed(room);
+    enum gomoku_side mover = room_to_move(room);
+    room->board.at[point] = gomoku_stone(mover);
+    room->step++;
+    room->last = point;
+    if (was_timed)
+        (void)turn_clock_move(&room->clock, now.down_ms, 0);
+    else
+        (void)turn_clock_start(&room->clock, (int)gomoku_other(mover), now.up_ms);
+    turn_begun(room, now);
+}
+
+enum room_answer room_place(struct room *room, int side, int point, struct room_time now)
+{
+    if (room->phase != ROOM_PLAYING)
+        return ROOM_NOT_PLAYING;
+    if (side != (int)room_to_move(room))
+        return ROOM_NOT_YOUR_TURN;
+    if (point == GOMOKU_NOWHERE)
+        return ROOM_OFF_BOARD;
+    enum gomoku_verdict verdict =
+        gomoku_judge(room->rule, &room->board, (enum gomoku_side)side, point);
+    if (verdict == GOMOKU_TAKEN)
+        return ROOM_TAKEN;
+    if (verdict == GOMOKU_FOUL)
+        return foul_answer(room, point);
+    if (room_timed(room) && now.down_ms >= turn_clock_deadline(&room->clock))
+        return ROOM_TOO_LATE;
+    put_stone(room, point, now);
+    if (verdict == GOMOKU_WINS)
+        end(room, winner_of(side), now);
+    else if (verdict == GOMOKU_DRAWN)
+        end(room, ROOM_DRAWN, now);
+    return ROOM_DONE;
+}
+
+enum room_answer room_resign(struct room *room, int side, struct room_time now)
+{
+    if (room->phase != ROOM_PLAYING)
+        return ROOM_NOT_PLAYING;
+    end(room, winner_of(1 - side), now);
+    return ROOM_DONE;
+}
+
+enum room_answer room_restart(struct room *room, int side, struct room_time now)
+{
+    if (room->phase == ROOM_PLAYING || (room->phase == ROOM_WAITING && room->game == 1))
+        return ROOM_NOT_OVER_YET;
+    if (room->phase == ROOM_WAITING) /* the other was first to ask */
+        return room_ready(room, side, now);
+    struct room_seat seat = room->seats[GOMOKU_X];
+    room->seats[GOMOKU_X] = room->seats[GOMOKU_O];
+    room->seats[GOMOKU_O] = seat;
+    room->game++;
+    clear_board(room);
+    return room_ready(room, 1 - side, now);
+}
+
+void room_time_out(struct room *room, struct room_time now)
+{
+    assert(room_timed(room));
+    (void)turn_clock_flag(&room->clock, now.down_ms);
+    end(room, winner_of((int)gomoku_other(room_to_move(room))), now);
+}

@@ -1,0 +1,395 @@
+/* SPDX-License-Identifier: MIT */
+/* What a room is on disk: JSON, as its record's doc.
+ *
+ *   {"mode":"PVP","rule":"RENJU","aiTimed":false,"game":2,"phase":2,"winner":0,
+ *    "board":"…225…","last":112,"draws":0,"createdMs":…,"touchedMs":…,
+ *    "seats":[{"player":1,"taken":true,"ready":false,"ai":false,"wins":1,"keyHash":"…",
+ *              "takerEpoch":3,"takerSession":17},{…}],
+ *    "clock":{"mode":0,"bank":30000,"extra":0,"periods":0,"phase":1,"side":0,
+ *             "started":…,"spent":0,"banks":[30000,30000],"left":[0,0]}}
+ *
+ * Seats X first. Phase and winner are the numbers of room.h, the clock's those of clock.h.
+ */
+
+#include "base/json_read.h"
+#include "service/gomoku/rooms_inside.h"
+
+enum { NAMES_MAX = 16 };
+
+/* ---- reading */
+
+/* Where the fields of one object go; false: not what was written. */
+struct fields {
+    struct json_reader *reader;
+    const char *const *names;
+    size_t count;
+    bool (*read)(struct fields *fields, size_t which);
+    struct room *room;
+    struct room_seat *seat;
+};
+
+static bool read_object(struct fields *fields)
+{
+    struct json_keys keys = {fields->names, fields->count, 0};
+    size_t which;
+    if (!json_read_expect(fields->reader, JSON_READ_OBJECT))
+        return false;
+    while (json_read_field(fields->reader, &keys, &which)) {
+        if (!fields->read(fields, which))
+            return false;
+    }
+    return keys.seen == (UINT64_C(1) << fields->count) - 1;
+}
+
+static bool read_number(struct json_reader *reader, int64_t least, int64_t most, int64_t *ret_value)
+{
+    int64_t value;
+    if (!json_read_expect(reader, JSON_READ_NUMBER) || !json_read_int64(reader, &value) ||
+        value < least || value > most)
+        return false;
+    *ret_value = value;
+    return true;
+}
+
+static bool read_int(struct json_reader *reader, int least, int most, int *ret_value)
+{
+    int64_t value;
+    bool ok = read_number(reader, least, most, &value);
+    *ret_value = ok ? (int)value : *ret_value;
+    return ok;
+}
+
+static bool read_count(struct json_reader *reader, uint64_t *ret_value)
+{
+    return json_read_expect(reader, JSON_READ_NUMBER) && json_read_uint64(reader, ret_value);
+}
+
+static bool read_bool(struct json_reader *reader, bool *ret_value)
+{
+    enum json_token token = json_read_next(reader);
+    *ret_value = token == JSON_READ_TRUE;
+    return token == JSON_READ_TRUE || token == JSON_READ_FALSE;
+}
+
+/* One of two words; which. */
+static bool read_choice(struct json_reader *reader, const char *no, const char *yes, bool *ret_yes)
+{
+    if (!json_read_expect(reader, JSON_READ_STRING))
+        return false;
+    struct bytes word = {reader->span.at, reader->span.size};
+    *ret_yes = bytes_are(word, yes);
+    return *ret_yes || bytes_are(word, no);
+}
+
+static bool read_pair(struct json_reader *reader, int64_t most, int64_t *first, int64_t *second)
+{
+    return json_read_expect(reader, JSON_READ_ARRAY) && read_number(reader, 0, most, first) &&
+           read_number(reader, 0, most, second) && json_read_expect(reader, JSON_READ_ARRAY_END);
+}
+
+static const char *const clock_names[] = {"mode", "bank",    "extra", "periods", "phase",
+                                          "side", "started", "spent", "banks",   "left"};
+
+static bool read_clock_field(struct fields *fields, size_t which)
+{
+    struct json_reader *reader = fields->reader;
+    struct turn_clock *clock = &fields->room->clock;
+    int number = 0;
+    switch (which) {
+    case 0:
+        if (!read_int(reader, TURN_EACH, TURN_BYOYOMI, &number))
+            return false;
+        clock->rules.mode = (enum turn_mode)number;
+        return true;
+    case 1:
+        return read_number(reader, 0, TURN_CLOCK_MAX_MS, &clock->rules.bank_ms);
+    case 2:
+        return read_number(reader, 0, TURN_CLOCK_MAX_MS, &clock->rules.extra_ms);
+    case 3:
+        return read_number(reader, 0, TURN_CLOCK_PERIODS_MAX, &clock->rules.periods);
+    case 4:
+        if (!read_int(reader, TURN_STOPPED, TURN_FLAGGED, &number))
+            return false;
+        clock->phase = (enum turn_phase)number;
+        return true;
+    case 5:
+        return read_int(reader, 0, 1, &clock->to_move);
+    case 6:
+        return read_number(reader, INT64_MIN, INT64_MAX, &clock->started_ms);
+    case 7:
+        return read_number(reader, 0, INT64_MAX, &clock->spent_ms);
+    case 8:
+        return read_pair(reader, TURN_CLOCK_MAX_MS, &clock->side[0].bank_ms,
+                         &clock->side[1].bank_ms);
+    default:
+        return read_pair(reader, TURN_CLOCK_PERIODS_MAX, &clock->side[0].periods,
+                         &clock->side[1].periods);
+    }
+}
+
+static const char *const seat_names[] = {"player", "taken",   "ready",      "ai",
+                                         "wins",   "keyHash", "takerEpoch", "takerSession"};
+
+static bool read_hash(struct json_reader *reader, char *to)
+{
+    size_t size;
+    if (!json_read_expect(reader, JSON_READ_STRING) ||
+        !json_read_string(reader, to, SHA256_HEX_BYTES, &size))
+        return false;
+    to[size] = '\0';
+    return size == 0 || size == SHA256_HEX_BYTES;
+}
+
+static bool read_seat_field(struct fields *fields, size_t which)
+{
+    struct json_reader *reader = fields->reader;
+    struct room_seat *seat = fields->seat;
+    switch (which) {
+    case 0:
+        return read_int(reader, 0, 1, &seat->player);
+    case 1:
+        return read_bool(reader, &seat->taken);
+    case 2:
+        return read_bool(reader, &seat->ready);
+    case 3:
+        return read_bool(reader, &seat->ai);
+    case 4:
+        return read_count(reader, &seat->wins);
+    case 5:
+        return read_hash(reader, seat->key_hash);
+    case 6:
+        return read_count(reader, &seat->taker_epoch);
+    default:
+        return read_count(reader, &seat->taker_session);
+    }
+}
+
+static bool read_seats(struct fields *fields)
+{
+    struct fields seat = *fields;
+    seat.names = seat_names;
+    seat.count = sizeof seat_names / sizeof seat_names[0];
+    seat.read = read_seat_field;
+    if (!json_read_expect(fields->reader, JSON_READ_ARRAY))
+        return false;
+    for (int side = 0; side < ROOM_SIDES; side++) {
+        seat.seat = &fields->room->seats[side];
+        if (!read_object(&seat))
+            return false;
+    }
+    return json_read_expect(fields->reader, JSON_READ_ARRAY_END);
+}
+
+static bool read_board(struct json_reader *reader, struct room *room)
+{
+    if (!json_read_expect(reader, JSON_READ_STRING) ||
+        gomoku_board_read(reader->span.at, reader->span.size, &room->board, NULL) != TOCSIN_OK)
+        return false;
+    room->step = GOMOKU_POINTS - gomoku_board_left(&room->board);
+    return true;
+}
+
+static bool read_clock(struct fields *fields)
+{
+    struct fields clock = *fields;
+    clock.names = clock_names;
+    clock.count = sizeof clock_names / sizeof clock_names[0];
+    clock.read = read_clock_field;
+    return read_object(&clock);
+}
+
+static const char *const room_names[] = {"mode",      "rule",  "aiTimed", "game",  "phase",
+                                         "winner",    "board", "last",    "draws", "createdMs",
+                                         "touchedMs", "seats", "clock"};
+
+static bool read_room_field(struct fields *fields, size_t which)
+{
+    struct json_reader *reader = fields->reader;
+    struct room *room = fields->room;
+    int number = 0;
+    bool yes = false;
+    bool ok = true;
+    switch (which) {
+    case 0:
+        return read_choice(reader, "PVP", "PVE", &room->pve);
+    case 1:
+        ok = read_choice(reader, "STANDARD", "RENJU", &yes);
+        room->rule = yes ? GOMOKU_RENJU : GOMOKU_STANDARD;
+        return ok;
+    case 2:
+        return read_bool(reader, &room->ai_timed);
+    case 3:
+        return read_count(reader, &room->game);
+    case 4:
+        ok = read_int(reader, ROOM_WAITING, ROOM_ENDED, &number);
+        room->phase = (enum room_phase)number;
+        return ok;
+    case 5:
+        ok = read_int(reader, ROOM_NOT_OVER, ROOM_DRAWN, &number);
+        room->winner = (enum room_winner)number;
+        return ok;
+    case 6:
+        return read_board(reader, room);
+    case 7:
+        return read_int(reader, GOMOKU_NOWHERE, GOMOKU_POINTS - 1, &room->last);
+    case 8:
+        return read_count(reader, &room->draws);
+    case 9:
+        return read_number(reader, INT64_MIN, INT64_MAX, &room->created_ms);
+    case 10:
+        return read_number(reader, INT64_MIN, INT64_MAX, &room->touched_ms);
+    case 11:
+        return read_seats(fields);
+    default:
+        return read_clock(fields);
+    }
+}
+
+enum tocsin_status room_decode(const struct engine_record *record, struct room *ret_room)
+{
+    struct json_reader reader;
+    struct fields fields = {&reader,         room_names, sizeof room_names / sizeof room_names[0],
+                            read_room_field, ret_room,   NULL};
+    *ret_room = (struct room){.rev = record->rev};
+    if (record->key.size != ROOM_ID_BYTES)
+        return TOCSIN_DAMAGED;
+    memcpy(ret_room->id, record->key.at, ROOM_ID_BYTES);
+    json_reader_init(&reader, record->doc.at, record->doc.size, 0);
+    bool ok = read_object(&fields) && json_read_finish(&reader, NULL) == TOCSIN_OK &&
+              turn_rules_valid(&ret_room->clock.rules, NULL) == TOCSIN_OK &&
+              ret_room->seats[0].player != ret_room->seats[1].player;
+    return ok ? TOCSIN_OK : TOCSIN_DAMAGED;
+}
+
+/* ---- writing */
+
+static void write_number(struct json_writer *writer, const char *name, int64_t value)
+{
+    json_write_key(writer, name);
+    json_write_int64(writer, value);
+}
+
+static void write_count(struct json_writer *writer, const char *name, uint64_t value)
+{
+    json_write_key(writer, name);
+    json_write_uint64(writer, value);
+}
+
+static void write_bool(struct json_writer *writer, const char *name, bool value)
+{
+    json_write_key(writer, name);
+    json_write_bool(writer, value);
+}
+
+static void write_text(struct json_writer *writer, const char *name, const char *text)
+{
+    json_write_key(writer, name);
+    json_write_text(writer, text);
+}
+
+static void write_pair(struct json_writer *writer, const char *name, int64_t first, int64_t second)
+{
+    json_write_key(writer, name);
+    json_write_array(writer);
+    json_write_int64(writer, first);
+    json_write_int64(writer, second);
+    json_write_array_end(writer);
+}
+
+static void write_seats(struct json_writer *writer, const struct room *room)
+{
+    json_write_key(writer, "seats");
+    json_write_array(writer);
+    for (int side = 0; side < ROOM_SIDES; side++) {
+        const struct room_seat *seat = &room->seats[side];
+        json_write_object(writer);
+        write_number(writer, "player", seat->player);
+        write_bool(writer, "taken", seat->taken);
+        write_bool(writer, "ready", seat->ready);
+        write_bool(writer, "ai", seat->ai);
+        write_count(writer, "wins", seat->wins);
+        write_text(writer, "keyHash", seat->key_hash);
+        write_count(writer, "takerEpoch", seat->taker_epoch);
+        write_count(writer, "takerSession", seat->taker_session);
+        json_write_object_end(writer);
+    }
+    json_write_array_end(writer);
+}
+
+static void write_clock(struct json_writer *writer, const struct turn_clock *clock)
+{
+    json_write_key(writer, "clock");
+    json_write_object(writer);
+    write_number(writer, "mode", (int)clock->rules.mode);
+    write_number(writer, "bank", clock->rules.bank_ms);
+    write_number(writer, "extra", clock->rules.extra_ms);
+    write_number(writer, "periods", clock->rules.periods);
+    write_number(writer, "phase", (int)clock->phase);
+    write_number(writer, "side", clock->to_move);
+    write_number(writer, "started", clock->started_ms);
+    write_number(writer, "spent", clock->spent_ms);
+    write_pair(writer, "banks", clock->side[0].bank_ms, clock->side[1].bank_ms);
+    write_pair(writer, "left", clock->side[0].periods, clock->side[1].periods);
+    json_write_object_end(writer);
+}
+
+static void room_encode(struct buffer *out, const struct room *room)
+{
+    struct json_writer writer;
+    buffer_clear(out);
+    json_writer_init(&writer, out);
+    json_write_object(&writer);
+    write_text(&writer, "mode", room->pve ? "PVE" : "PVP");
+    write_text(&writer, "rule", room->rule == GOMOKU_RENJU ? "RENJU" : "STANDARD");
+    write_bool(&writer, "aiTimed", room->ai_timed);
+    write_count(&writer, "game", room->game);
+    write_number(&writer, "phase", (int)room->phase);
+    write_number(&writer, "winner", (int)room->winner);
+    json_write_key(&writer, "board");
+    json_write_string(&writer, room->board.at, GOMOKU_POINTS);
+    write_number(&writer, "last", room->last);
+    write_count(&writer, "draws", room->draws);
+    write_number(&writer, "createdMs", room->created_ms);
+    write_number(&writer, "touchedMs", room->touched_ms);
+    write_seats(&writer, room);
+    write_clock(&writer, &room->clock);
+    json_write_object_end(&writer);
+}
+
+static enum room_mark mark_of(const struct room *room)
+{
+    if (room->phase == ROOM_WAITING)
+        return MARK_WAITING;
+    if (room->phase == ROOM_ENDED)
+        return MARK_ENDED;
+    return room_ai_moves(room) ? MARK_AI_MOVES : MARK_PLAYING;
+}
+
+enum tocsin_status room_put(struct rooms *rooms, struct change *change, struct room *room)
+{
+    room->touched_ms = engine_now_up_ms(rooms->engine);
+    room_encode(&rooms->doc, room);
+    if (buffer_status(&rooms->doc) != TOCSIN_OK)
+        return buffer_status(&rooms->doc);
+    /* A turn may be longer than a room is left alone: it is not dropped in the middle of one. */
+    int64_t from = room_timed(room) ? turn_clock_deadline(&room->clock) : room->touched_ms;
+    struct bytes id = {room->id, ROOM_ID_BYTES};
+    struct change_put put = {
+        .kind = rooms->kind,
+        .key = id,
+        .home = id,
+        .due_ms = from + rooms->limits.idle_ms,
+        .basis = STORE_ELAPSED,
+        .mark = (uint8_t)mark_of(room),
+        .doc = {rooms->doc.data, rooms->doc.size},
+    };
+    return change_put(change, &put, &room->rev);
+}
+
+enum tocsin_status room_find(struct rooms *rooms, struct change *change, struct bytes id,
+                             struct room *ret_room)
+{
+    struct engine_record record;
+    enum tocsin_status status = change_get(change, rooms->kind, id, &record);
+    return status == TOCSIN_OK ? room_decode(&record, ret_room) : status;
+}

@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: MIT */
+/* A room as it is shown: in frames, and over HTTP. Seat keys are not known here. */
+
+#include "service/gomoku/rooms_inside.h"
+
+void view_field(struct json_writer *writer, const char *name, const char *text)
+{
+    json_write_key(writer, name);
+    if (text == NULL)
+        json_write_null(writer);
+    else
+        json_write_text(writer, text);
+}
+
+void view_number(struct json_writer *writer, const char *name, int64_t value)
+{
+    json_write_key(writer, name);
+    json_write_int64(writer, value);
+}
+
+static void view_bool(struct json_writer *writer, const char *name, bool value)
+{
+    json_write_key(writer, name);
+    json_write_bool(writer, value);
+}
+
+static const char *side_name(int side)
+{
+    if (side == ROOM_NO_SIDE)
+        return NULL;
+    return side == GOMOKU_X ? "X" : "O";
+}
+
+void view_side(struct json_writer *writer, const char *name, int side)
+{
+    view_field(writer, name, side_name(side));
+}
+
+void view_game_id(struct json_writer *writer, const struct room *room)
+{
+    char game_id[ROOM_WORD_BYTES];
+    room_game_id(room, game_id);
+    view_field(writer, "gameId", game_id);
+}
+
+const char *view_winner(const struct room *room)
+{
+    static const char *const names[] = {
+        [ROOM_NOT_OVER] = NULL,
+        [ROOM_X_WINS] = "X",
+        [ROOM_O_WINS] = "O",
+        [ROOM_DRAWN] = "DRAW",
+    };
+    return names[room->winner];
+}
+
+static const char *phase_name(const struct room *room)
+{
+    static const char *const names[] = {
+        [ROOM_WAITING] = "WAITING", [ROOM_PLAYING] = "PLAYING", [ROOM_ENDED] = "ENDED"};
+    return names[room->phase];
+}
+
+static const char *mode_name(const struct room *room)
+{
+    return room->pve ? "PVE" : "PVP";
+}
+
+static const char *rule_name(const struct room *room)
+{
+    return room->rule == GOMOKU_RENJU ? "RENJU" : "STANDARD";
+}
+
+/* ---- the game */
+
+static void view_point(struct json_writer *writer, int point)
+{
+    json_write_object(writer);
+    view_number(writer, "x", point % GOMOKU_SIZE);
+    view_number(writer, "y", point / GOMOKU_SIZE);
+    json_write_object_end(writer);
+}
+
+static void view_line(struct json_writer *writer, const struct room *room)
+{
+    struct gomoku_line line = {.count = 0};
+    json_write_key(writer, "line");
+    if (room->phase == ROOM_ENDED && room->last != GOMOKU_NOWHERE)
+        line = gomoku_line_through(room->rule, &room->board, room->last);
+    if (line.count == 0) {
+        json_write_null(writer);
+        return;
+    }
+    json_write_array(writer);
+    for (int i = 0; i < line.count; i++)
+        view_point(writer, line.point[i]);
+    json_write_array_end(writer);
+}
+
+void view_state(struct json_writer *writer, const struct room *room)
+{
+    json_write_object(writer);
+    view_game_id(writer, room);
+    view_number(writer, "step", room->step);
+    json_write_key(writer, "board");
+    json_write_string(writer, room->board.at, GOMOKU_POINTS);
+    view_side(writer, "current", (int)room_to_move(room));
+    view_bool(writer, "over", room->winner != ROOM_NOT_OVER);
+    view_field(writer, "winner", view_winner(room));
+    json_write_key(writer, "lastMove");
+    if (room->last == GOMOKU_NOWHERE)
+        json_write_null(writer);
+    else
+        view_point(writer, room->last);
+    view_line(writer, room);
+    json_write_object_end(writer);
+}
+
+void view_series(struct json_writer *writer, const struct room *room)
+{
+    json_write_object(writer);
+    view_number(writer, "X", (int64_t)room->seats[GOMOKU_X].wins);
+    view_number(writer, "O", (int64_t)room->seats[GOMOKU_O].wins);
+    view_number(writer, "draws", (int64_t)room->draws);
+    json_write_object_end(writer);
+}
+
+/* ---- the room */
+
+static void view_seats(struct json_writer *writer, const struct room *room,
+                       const struct table *table)
+{
+    json_write_key(writer, "seats");
+    json_write_object(writer);
+    for (int side = 0; side < ROOM_SIDES; side++) {
+        const struct room_seat *seat = &room->seats[side];
+        bool here = table != NULL && table_player(table, seat->player) != NULL;
+        json_write_key(writer, side_name(side));
+        json_write_object(writer);
+        view_bool(writer, "taken", seat->taken || seat->ai);
+        view_bool(writer, "ready", seat->ready);
+        view_bool(writer, "connected", here || seat->ai);
+        view_bool(writer, "ai", seat->ai);
+        json_write_object_end(writer);
+    }
+    json_write_object_end(writer);
+}
+
+static void view_both(struct json_writer *writer, const char *name, int64_t x, int64_t o)
+{
+    json_write_key(writer, name);
+    json_write_object(writer);
+    view_number(writer, "X", x);
+    view_number(writer, "O", o);
+    json_write_object_end(writer);
+}
+
+static void view_clock(struct json_writer *writer, const struct engine *engine,
+                       const struct room *room)
+{
+    static const char *const modes[] = {
+        [TURN_EACH] = "turn",   [TURN_FISCHER] = "fischer", [TURN_BRONSTEIN] = "bronstein",
+        [TURN_DELAY] = "delay", [TURN_BYOYOMI] = "byoyomi",
+    };
+    const struct turn_clock *clock = &room->clock;
+    int64_t now = engine_now_ms(engine);
+    bool runs = room_timed(room);
+    struct turn_reading x = turn_clock_read(clock, GOMOKU_X, now);
+    struct turn_reading o = turn_clock_read(clock, GOMOKU_O, now);
+    json_write_key(writer, "clock");
+    json_write_object(writer);
+    view_side(writer, "side", runs ? (int)room_to_move(room) : ROOM_NO_SIDE);
+    view_number(writer, "leftMs", !runs ? 0 : (clock->to_move == GOMOKU_X ? x : o).flag_ms);
+    json_write_key(writer, "deadlineEpochMs");
+    if (runs)
+        json_write_int64(writer, engine_wall_of(engine, turn_clock_deadline(clock), STORE_ELAPSED));
+    else
+        json_write_null(writer);
+    view_bool(writer, "running", runs);
+    view_field(writer, "mode", modes[clock->rules.mode]);
+    if (clock->rules.mode == TURN_EACH)
+        view_field(writer, "banks", NULL);
+    else
+        view_both(writer, "banks", x.bank_ms, o.bank_ms);
+    if (clock->rules.mode == TURN_BYOYOMI)
+        view_both(writer, "periods", x.periods, o.periods);
+    json_write_object_end(writer);
+}
+
+void view_room(struct json_writer *writer, const struct rooms *rooms, const struct room *room,
+               const int *my_side)
+{
+    const struct table *table = table_find(rooms, (struct bytes){room->id, ROOM_ID_BYTES});
+    json_write_object(writer);
+    view_field(writer, "roomId", room->id);
+    view_game_id(writer, room);
+    view_field(writer, "mode", mode_name(room));
+    view_field(writer, "rule", rule_name(room));
+    view_number(writer, "turnSeconds", room_turn_seconds(room));
+    view_field(writer, "phase", phase_name(room));
+    view_seats(writer, room, table);
+    json_write_key(writer, "state");
+    view_state(writer, room);
+    json_write_key(writer, "series");
+    view_series(writer, room);
+    view_number(writer, "spectators", table == NULL ? 0 : (int64_t)table_spectators(table));
+    view_clock(writer, rooms->engine, room);
+    json_write_key(writer, "seq");
+    json_write_uint64(writer, table_seq(rooms, table));
+    if (my_side != NULL)
+        view_side(writer, "mySide", *my_side);
+    json_write_object_end(writer);
+}
+
+void view_row(struct json_writer *writer, const struct rooms *rooms, const struct room *room,
+              bool in_list)
+{
+    char game_id[ROOM_WORD_BYTES];
+    room_game_id(room, game_id);
+    json_write_object(writer);
+    view_field(writer, "room_id", room->id);
+    view_field(writer, "game_id", game_id);
+    view_field(writer, "mode", mode_name(room));
+    view_field(writer, "rule", rule_name(room));
+    view_number(writer, "turn_seconds", room_turn_seconds(room));
+    view_field(writer, "phase", phase_name(room));
+    if (in_list) {
+        const struct table *table = table_find(rooms, (struct bytes){room->id, ROOM_ID_BYTES});
+        int64_t players = 0;
+        for (int side = 0; side < ROOM_SIDES; side++)
+            players += room->seats[side].taken || room->seats[side].ai;
+        view_number(writer, "players", players);
+        view_number(writer, "spectators", table == NULL ? 0 : (int64_t)table_spectators(table));
+    }
+    json_write_object_end(writer);
+}
