@@ -47,6 +47,8 @@ static void print_event(struct follow *follow, struct bytes event)
     char kind[64] = "";
     char key[512] = "";
     char clean[512];
+    char text[1001];
+    char clean_text[1001];
     int64_t at_ms = 0;
     int64_t seq = 0;
     struct bytes doc = {"", 0};
@@ -57,15 +59,17 @@ static void print_event(struct follow *follow, struct bytes event)
     (void)fields_int64(event, "seq", &seq);
     (void)fields_raw(event, "doc", &doc);
     table_clean(key, clean, sizeof clean);
+    (void)snprintf(text, sizeof text, "%.*s", (int)doc.size, doc.at);
+    table_clean(text, clean_text, sizeof clean_text);
     if (strcmp(type, "gap") == 0) {
         (void)printf("%sgap: older events have been given up%s\n", paint_on(PAINT_WARN),
                      paint_off());
         return;
     }
     follow->after = (uint64_t)seq;
-    (void)printf("%s%" PRId64 " %s%s %s%s%s %s %.*s\n", paint_on(PAINT_DIM), seq,
+    (void)printf("%s%" PRId64 " %s%s %s%s%s %s %s\n", paint_on(PAINT_DIM), seq,
                  when_clock(at_ms).text, paint_off(), paint_on(PAINT_BOLD), type, paint_off(),
-                 clean, (int)(doc.size < 1000 ? doc.size : 1000), doc.at);
+                 clean, clean_text);
 }
 
 /* False: that were enough. */

@@ -182,6 +182,12 @@ static struct topic *take_active(struct topics *topics)
     return topic;
 }
 
+bool topic_has_subscribers(struct topics *topics, struct bytes destination)
+{
+    const struct topic *topic = find(topics, hash_of(topics, destination), destination);
+    return topic != NULL && topic->count > 0;
+}
+
 enum tocsin_status topic_publish(struct topics *topics, struct bytes destination,
                                  const char *content_type, struct bytes body)
 {

@@ -83,6 +83,9 @@ void topics_destroy(struct topics *topics);
 enum tocsin_status topic_publish(struct topics *topics, struct bytes destination,
                                  const char *content_type, struct bytes body);
 
+/* Who would be told: so that what nobody hears need not be made. */
+bool topic_has_subscribers(struct topics *topics, struct bytes destination);
+
 /* Tells at most so many subscribers. True: there is more to do. */
 bool topics_run(struct topics *topics, uint32_t max);
 

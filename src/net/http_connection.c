@@ -335,6 +335,7 @@ static void resume(struct http_connection *connection)
     if (!may_take(connection))
         return;
     connection->paused = false;
+    loop_post(connection->server->loop); /* whoever is asked now has had this turn: once more */
     if (connection->in_size > 0)
         take_own(connection);
     if (connection->tls != NULL && !connection->handshaking && !connection->paused)

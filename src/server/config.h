@@ -103,6 +103,12 @@ struct config_ws {
     uint64_t topics;
 };
 
+struct config_gomoku {
+    uint64_t rooms;
+    uint64_t turn_seconds;
+    unsigned ai_timed;
+};
+
 struct config_tls {
     char *certificate; /* "": none */
     char *key;
@@ -134,6 +140,7 @@ struct config {
     struct config_histories history;
     struct config_limits limits;
     struct config_ws ws;
+    struct config_gomoku gomoku;
 
     bool accept_loss;                 /* a flag for one start, in no file */
     uint8_t sources[CONFIG_ROWS_MAX]; /* enum config_source of each row of the table */

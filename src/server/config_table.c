@@ -33,6 +33,8 @@ static const struct config_form form_format = {.words =
                                                    (const char *const[]){"logfmt", "json", NULL}};
 static const struct config_form form_history = {
     .words = (const char *const[]){"failures", "all", "none", NULL}};
+static const struct config_form form_truth = {.words =
+                                                  (const char *const[]){"false", "true", NULL}};
 
 #define ROW(field, type, initial, min, max, form, text)                                            \
     {#field, CONFIG_##type, offsetof(struct config, field), initial, min, max, &form_##form, text},

@@ -51,7 +51,8 @@ struct config_row {
     CONFIG_TABLE_SECTIONS(ROW)                                                                     \
     CONFIG_TABLE_HTTP_LIMITS(ROW)                                                                  \
     CONFIG_TABLE_TASK_LIMITS(ROW)                                                                  \
-    CONFIG_TABLE_WS(ROW)
+    CONFIG_TABLE_WS(ROW)                                                                           \
+    CONFIG_TABLE_GOMOKU(ROW)
 
 #define CONFIG_TABLE_GENERAL(ROW)                                                                  \
     ROW(listen, LIST, "127.0.0.1:7400", 1, 16, address,                                            \
@@ -160,6 +161,13 @@ struct config_row {
         "Subscriptions of one client; one more is an ERROR.")                                      \
     ROW(ws.topics, NUMBER, "100000", 1, 10000000, none,                                            \
         "Topics with a subscriber; subscribing to one more is an ERROR.")
+
+#define CONFIG_TABLE_GOMOKU(ROW)                                                                   \
+    ROW(gomoku.rooms, NUMBER, "10000", 1, 1000000, none,                                           \
+        "Gomoku rooms that may be kept; one more is 429.")                                         \
+    ROW(gomoku.turn_seconds, NUMBER, "30", 5, 3600, none,                                          \
+        "How long a turn may take in a room that does not say.")                                   \
+    ROW(gomoku.ai_timed, CHOICE, "false", 0, 0, truth, "Whether the clock of the machine runs too.")
 
 extern const struct config_row config_table[];
 extern const size_t config_table_count;

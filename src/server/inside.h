@@ -38,6 +38,7 @@ struct server {
     struct idem *idem;
     struct tasks *tasks;
     struct countdowns *countdowns;
+    struct live *live;
     struct http_server **http; /* one for each address */
     size_t http_count;
     size_t http_open;
@@ -161,6 +162,9 @@ void read_answered(void *arg, enum outcome outcome, uint64_t rev, struct bytes j
 
 /* ---- handlers */
 
+void room_create(const struct route_request *request);
+void room_get(const struct route_request *request);
+void room_list(const struct route_request *request);
 void countdown_put_request(const struct route_request *request);
 void countdown_delete(const struct route_request *request);
 void countdown_get(const struct route_request *request);
@@ -206,6 +210,7 @@ void ws_connect(const struct route_request *request);
 void operations_settled(struct server *server);
 
 enum tocsin_status ws_create(struct server *server);
+struct topics *ws_topics(const struct server *server);
 /* After all connections are closed. */
 void ws_destroy(struct server *server);
 void ws_set_metrics(struct server *server);

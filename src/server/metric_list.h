@@ -26,6 +26,7 @@
     ROW(RUNS, "runs")                                                                              \
     ROW(QUEUES, "queues")                                                                          \
     ROW(INCIDENTS, "incidents")                                                                    \
+    ROW(ROOMS, "rooms")                                                                            \
     ROW(COUNTDOWNS, "countdowns")                                                                  \
     ROW(EVENTS, "events")                                                                          \
     ROW(WS, "ws")                                                                                  \

@@ -32,6 +32,9 @@ const struct route server_routes[] = {
     {HTTP_GET, "/v1/incidents", ROUTE_NO_BODY, ROUTE_TOKEN, ROUTE_INCIDENTS, incident_list},
     {HTTP_POST, "/v1/incidents/{}/retry", ROUTE_JSON, ROUTE_TOKEN, ROUTE_INCIDENTS, incident_retry},
     {HTTP_DELETE, "/v1/incidents/{}", ROUTE_NO_BODY, ROUTE_TOKEN, ROUTE_INCIDENTS, incident_drop},
+    {HTTP_POST, "/v1/rooms", ROUTE_JSON, ROUTE_TOKEN, ROUTE_ROOMS, room_create},
+    {HTTP_GET, "/v1/rooms", ROUTE_NO_BODY, ROUTE_TOKEN, ROUTE_ROOMS, room_list},
+    {HTTP_GET, "/v1/rooms/{}", ROUTE_NO_BODY, ROUTE_TOKEN, ROUTE_ROOMS, room_get},
     {HTTP_GET, "/v1/countdowns", ROUTE_NO_BODY, ROUTE_TOKEN, ROUTE_COUNTDOWNS, countdown_list},
     {HTTP_PUT, "/v1/countdowns/{}", ROUTE_JSON, ROUTE_TOKEN, ROUTE_COUNTDOWNS,
      countdown_put_request},
@@ -264,9 +267,9 @@ static bool may_ask(struct route_request *request)
 /* In the contract, and not built yet. */
 static bool to_come(struct bytes path)
 {
-    static const char *const starts[] = {"/v1/rooms", "/v1/renewals", "/v1/leases", "/v1/courts",
-                                         "/v1/slots", "/v1/sales",    "/v1/holds",  "/v1/bookings",
-                                         "/v1/games", "/reserve"};
+    static const char *const starts[] = {"/v1/renewals", "/v1/leases", "/v1/courts",
+                                         "/v1/slots",    "/v1/sales",  "/v1/holds",
+                                         "/v1/bookings", "/v1/games",  "/reserve"};
     for (size_t i = 0; i < sizeof starts / sizeof starts[0]; i++) {
         size_t size = strlen(starts[i]);
         if (path.size >= size && memcmp(path.at, starts[i], size) == 0 &&

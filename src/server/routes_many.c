@@ -7,6 +7,8 @@
 
 #include "server/task_request.h"
 
+#define NO_MEMORY_TEXT "no memory for this one now: try again"
+
 /* Several calls that are answered together, in their order. */
 struct many {
     struct route_request request;
@@ -15,6 +17,7 @@ struct many {
     struct task_request *first;
     struct task_request **end;
     size_t pending;
+    size_t unread;            /* lines there was no memory for */
     bool lines;               /* NDJSON; else {"results":[…]} */
     bool brief;               /* Prefer: return=minimal */
     struct task_request *key; /* NULL: they have no Idempotency-Key */
@@ -81,6 +84,10 @@ static void many_answer(struct many *many)
         if (!many->lines && self->next != NULL)
             buffer_append_byte(&out, ',');
     }
+    for (; many->unread > 0; many->unread--) {
+        answer_write_problem(&out, 503, "OVERLOADED", NO_MEMORY_TEXT, "", (struct bytes){0});
+        buffer_append_byte(&out, '\n');
+    }
     if (!many->lines)
         buffer_append_text(&out, "]}");
     if (buffer_status(&out) == TOCSIN_OK)
@@ -132,7 +139,7 @@ static void part_refused(struct task_request *self, enum outcome outcome, const 
 
 static void part_overloaded(struct task_request *self)
 {
-    part_refused(self, OUTCOME_OVERLOADED, "no memory for this one now: try again");
+    part_refused(self, OUTCOME_OVERLOADED, NO_MEMORY_TEXT);
 }
 
 /* ---- an Idempotency-Key of them all */
@@ -253,9 +260,11 @@ static void begin_batch(struct many *many)
     struct bytes line;
     struct task_request *next = NULL;
     for (size_t n = 1; next_line(&left, &line); n++) {
-        struct task_request *self = add_part(many, TASKS_CREATE);
-        if (self == NULL)
-            break;
+        struct task_request *self = many->unread > 0 ? NULL : add_part(many, TASKS_CREATE);
+        if (self == NULL) {
+            many->unread++;
+            continue;
+        }
         if (next == NULL)
             next = self;
         self->call.on_a_line = true;
@@ -280,6 +289,10 @@ void task_batch(const struct route_request *request)
     if (!batch_fits(request) || !task_request_conditions(request, &conditions) ||
         !request_idempotency_fits(request))
         return;
+    if (conditions.conditions.if_match || conditions.conditions.if_none_match) {
+        answer_invalid(request, "If-Match, If-None-Match: a batch is many records: ask for each");
+        return;
+    }
     struct many *many = many_create(request, true);
     if (many == NULL)
         return;
@@ -322,7 +335,7 @@ static bool add_ack(struct many *many, struct json_reader *reader)
         return false;
     struct task_request *self = add_part(many, TASKS_ACK);
     if (self == NULL) {
-        json_read_refuse(reader, "no memory for this one now: try again");
+        json_read_refuse(reader, NO_MEMORY_TEXT);
         return false;
     }
     many->pending--; /* not started before all have been read */

@@ -10,7 +10,7 @@
 #include "base/json_write.h"
 #include "delivery/session.h"
 #include "delivery/stomp_socket.h"
-#include "server/inside.h"
+#include "server/live.h"
 
 enum {
     TOLD_PER_TURN = 128, /* subscribers: under a millisecond, with the writes it leads to */
@@ -42,8 +42,8 @@ static const char *on_connect(void *arg, struct session *session, struct bytes l
 }
 
 /* As a problem over HTTP, on the queue that is for it. */
-static void tell_error(struct session *session, struct bytes destination, const char *code,
-                       const char *detail)
+void ws_tell_error(struct session *session, struct bytes destination, const char *code,
+                   const char *detail)
 {
     struct buffer out;
     struct json_writer writer;
@@ -68,11 +68,12 @@ static void tell_error(struct session *session, struct bytes destination, const 
 static enum session_when on_send(void *arg, struct session *session,
                                  const struct stomp_frame *frame, uint64_t ticket)
 {
-    (void)arg;
-    (void)ticket;
-    tell_error(session, stomp_frame_header(frame, "destination"), "NOT_FOUND",
-               "destination: nobody takes what is sent there");
-    return SESSION_DONE;
+    return live_on_send(((struct ws *)arg)->server->live, session, frame, ticket);
+}
+
+static void on_end(void *arg, struct session *session)
+{
+    live_on_end(((struct ws *)arg)->server->live, session);
 }
 
 static uint64_t now_ms(void *arg)
@@ -153,6 +154,7 @@ enum tocsin_status ws_create(struct server *server)
             .limits = limits,
             .hooks = {.on_connect = on_connect,
                       .on_send = on_send,
+                      .on_end = on_end,
                       .wake = wake,
                       .now_ms = now_ms,
                       .arg = ws},
@@ -166,6 +168,11 @@ enum tocsin_status ws_create(struct server *server)
     }
     server->ws = ws;
     return TOCSIN_OK;
+}
+
+struct topics *ws_topics(const struct server *server)
+{
+    return server->ws->topics;
 }
 
 void ws_destroy(struct server *server)

@@ -12,7 +12,7 @@
 #include <uv.h>
 
 #include "base/notify.h"
-#include "server/inside.h"
+#include "server/live.h"
 
 #define MS INT64_C(1000000)
 
@@ -140,6 +140,7 @@ void server_turn(struct server *server)
     if (!server->running)
         return; /* not loaded yet, or closing */
     threads_take(server->threads, server->engine);
+    live_take_thoughts(server->live);
     engine_turn(server->engine, &wake);
     if (server->config->clock == CONFIG_CLOCK_MANUAL)
         wake.ns = wake.ns <= server->manual.elapsed.ns ? 0 : INT64_MAX;
@@ -147,7 +148,7 @@ void server_turn(struct server *server)
     if (wake.ns > 0 && engine_idle(server->engine))
         operations_settled(server);
     if (server->phase == SERVER_STARTING && !tasks_recovering(server->tasks) &&
-        !countdowns_recovering(server->countdowns))
+        !countdowns_recovering(server->countdowns) && !rooms_recovering(live_rooms(server->live)))
         open_sockets(server);
     bool full = engine_store_status(server->engine) == TOCSIN_NO_SPACE;
     if (full != server->disk_full) {
@@ -321,7 +322,7 @@ static enum tocsin_status start_engine(struct server *server)
     const struct config *config = server->config;
     struct engine_limits limits = engine_limits_default;
     limits.records = (uint32_t)(config->limits.tasks_pending + config->limits.idempotency_entries +
-                                config->limits.countdowns);
+                                config->limits.countdowns + 2 * config->gomoku.rooms);
     limits.doc_bytes = config->limits.docs_bytes;
     enum tocsin_status status =
         threads_create(server->store, post_loop, server, &server->threads, &server->why);
@@ -378,12 +379,16 @@ static enum tocsin_status start_engine(struct server *server)
     status = countdowns_create(server->engine, server->idem, &countdowns,
                                (struct siphash_key){server_chance(server), server_chance(server)},
                                &server->countdowns);
+    if (status == TOCSIN_OK)
+        status = live_create(server, ws_topics(server));
     if (status != TOCSIN_OK)
         return status;
     status = engine_load(server->engine, server->store, &server->store_state, &server->why);
     if (status == TOCSIN_OK)
         status = tasks_recover(server->tasks);
-    return status == TOCSIN_OK ? countdowns_recover(server->countdowns) : status;
+    if (status == TOCSIN_OK)
+        status = countdowns_recover(server->countdowns);
+    return status == TOCSIN_OK ? rooms_recover(live_rooms(server->live)) : status;
 }
 
 static void say_ready(struct server *server)
@@ -511,12 +516,14 @@ static void release(struct server *server)
 {
     if (server->loop != NULL)
         close_all(server);
-    ws_destroy(server);
+    live_stop(server->live);
     threads_destroy(server->threads);
     tasks_destroy(server->tasks);
     engine_destroy(server->engine);
+    live_destroy(server->live);
     countdowns_destroy(server->countdowns);
     idem_destroy(server->idem);
+    ws_destroy(server);
     if (server->store != NULL)
         server->store->ops->close(server->store);
     if (server->loop != NULL)

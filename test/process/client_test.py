@@ -209,6 +209,16 @@ def incidents_are_listed_retried_and_dropped(server):
 
 
 @alone
+def events_show_no_control_characters():
+    with real_server() as server:
+        server.add(id="a", retry={"max": 0})
+        server.nack(server.lease_one(), error="a\x9bb\x1bc")
+        text = tocsin("events", "--limit", "1", url=server.url).stdout
+    holds(text, "failed")
+    same([c for c in text if c != "\n" and (ord(c) < 32 or 127 <= ord(c) < 160)], [])
+
+
+@alone
 def events_are_followed_also_over_a_restart():
     with real_server("--set", "history.tasks=all") as server:
         follower = start_tocsin("events", "--limit", "2", "--json", url=server.url)

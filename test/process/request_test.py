@@ -154,6 +154,13 @@ def what_is_wrong_or_has_no_room_may_be_mended_under_the_same_key(server):
     server.post("/v1/tasks", {"id": "b"}, 201, key)
 
 
+@test()
+def a_batch_takes_no_conditions(server):
+    for name, value in (("If-Match", '"7"'), ("If-Match", "*"), ("If-None-Match", "*")):
+        expect(server.post("/v1/tasks/batch", b"{}\n", None, {**NDJSON, name: value}), 400, "VALIDATE_FAILED", name)
+    same(server.get("/v1/tasks")["tasks"], [])
+
+
 @test(store="sqlite")
 def a_key_of_a_batch_goes_with_all_of_its_body(server):
     key = {**NDJSON, "Idempotency-Key": "k"}

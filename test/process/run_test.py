@@ -288,6 +288,8 @@ def an_incident_can_be_retried_or_dropped(server):
     server.add(id="nameless", retry={"max": 0})
     server.nack(server.lease_one(), error="x")
     same(["name" in i for i in server.get("/v1/incidents")["incidents"]], [True] * 4 + [False])
+    for verb in ("pause", "resume", "fire"):
+        expect(server.post(f"/v1/tasks/nameless/{verb}", {}, None), 409, "CONFLICT", "failed")
     server.delete("/v1/incidents/nameless")
     health = server.get("/healthz")
     same(health["status"], "WARNING")

@@ -277,6 +277,7 @@ def delete_answers_truthfully_in_every_state(server):  # W-21
         elif state == "running":
             same((answer.status, answer["cancel_requested"], answer["status"]), (202, True, "running"))
             same(server.delete(f"/v1/tasks/{id}", 202)["cancel_requested"], True, "asked twice")
+            holds(server.get(f"/v1/tasks/{run['task_id']}/why")["reason"], "asked it to stop")
             expect(server.extend(run, None), 409, "CANCEL_REQUESTED")
             same(server.ack(run)["status"], "completed", "an ack still counts")
             same(server.state(id), "completed")

@@ -51,6 +51,7 @@ struct world_seen {
     size_t stream_count;
     unsigned gone;
     unsigned drained;
+    unsigned posts;
     enum tocsin_status last_write;
     struct http_counters counters;
 };
@@ -79,6 +80,7 @@ struct world {
     size_t stream_count;
     unsigned gone;
     unsigned drained;
+    unsigned posts; /* that were not for a job */
     enum tocsin_status last_write;
 };
 
@@ -207,8 +209,10 @@ static inline void world_on_request(void *arg, struct http_exchange *exchange,
 static inline void world_on_post(void *arg)
 {
     struct world *world = arg;
-    if (!atomic_exchange(&world->has_job, false))
+    if (!atomic_exchange(&world->has_job, false)) {
+        world->posts++;
         return;
+    }
     world->job(world);
     (void)sem_post(&world->done);
 }
@@ -268,6 +272,7 @@ static inline void world_fill_seen(struct world *world)
     world->seen.stream_count = world->stream_count;
     world->seen.gone = world->gone;
     world->seen.drained = world->drained;
+    world->seen.posts = world->posts;
     world->seen.last_write = world->last_write;
 }
 

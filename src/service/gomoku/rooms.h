@@ -37,6 +37,8 @@ struct room_job {
     char room_id[ROOM_ID_BYTES + 1];
     uint64_t game;
     int step;
+    struct room_job *next; /* of whoever has it */
+    int point;
 };
 
 /* How it reaches the outside. The JSON is borrowed until the call returns. */

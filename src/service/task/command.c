@@ -342,6 +342,9 @@ static enum tocsin_status resume(struct tasks_call *call, struct change *change)
     enum tocsin_status status;
     if (!find(call, change, &record, &task, &status))
         return status;
+    if (record.mark == TASK_FAILED)
+        return tasks_refuse(call, OUTCOME_CONFLICTING,
+                            "it has failed: POST /v1/incidents/{task}/retry");
     if (record.mark != TASK_PAUSED)
         return answer_as_staged(call, change);
     status = schedule_resume(tasks, change, &record, &task, 0, &call->skipped);

@@ -169,7 +169,8 @@ static void reason(struct tasks *tasks, const struct engine_record *record, cons
     const struct run *run = run_of_record(tasks, record->ref);
     const struct queue *queue = queue_find(tasks, task->queue);
     if (run != NULL && run->origin == tasks_origin(task, record)) {
-        (void)snprintf(text, room, "a worker has it: attempt %u is under way", run->attempt);
+        (void)snprintf(text, room, "a worker has it: attempt %u is under way%s", run->attempt,
+                       run->cancel_requested ? ", and somebody has asked it to stop" : "");
     } else if (engine_attached(tasks->engine, record->ref) == ATTACHED_READY) {
         (void)snprintf(text, room,
                        "it is due and waits in its queue for a worker: %llu ready, %u workers "
