@@ -12,11 +12,31 @@ enum { LEFT_COLS = 24 };
 
 /* ---- names */
 
-const struct command *command_find(const char *name)
+const char *command_word(const struct command *command)
+{
+    const char *blank = strrchr(command->name, ' ');
+    return blank != NULL ? blank + 1 : command->name;
+}
+
+const struct command *command_nth(size_t n)
 {
     for (size_t i = 0; commands[i] != NULL; i++) {
-        if (strcmp(name, commands[i]->name) == 0)
+        if (n-- == 0)
             return commands[i];
+        const struct command *const *verb = commands[i]->verbs;
+        for (; verb != NULL && *verb != NULL; verb++) {
+            if (n-- == 0)
+                return *verb;
+        }
+    }
+    return NULL;
+}
+
+const struct command *command_find(const struct command *const *among, const char *word)
+{
+    for (; *among != NULL; among++) {
+        if (strcmp(word, command_word(*among)) == 0)
+            return *among;
     }
     return NULL;
 }
@@ -32,15 +52,15 @@ static size_t unlikeness(const char *word, const char *known)
     return found < 2 + other.size / 4 && found < other.size ? found : SIZE_MAX;
 }
 
-const struct command *command_nearest(const char *name)
+const struct command *command_nearest(const struct command *const *among, const char *word)
 {
     const struct command *nearest = NULL;
     size_t best = SIZE_MAX;
-    for (size_t i = 0; commands[i] != NULL; i++) {
-        size_t found = unlikeness(name, commands[i]->name);
+    for (; *among != NULL; among++) {
+        size_t found = unlikeness(word, command_word(*among));
         if (found < best) {
             best = found;
-            nearest = commands[i];
+            nearest = *among;
         }
     }
     return nearest;
@@ -181,6 +201,44 @@ bool command_begin(const struct command *command, struct words *words, void *int
     return false;
 }
 
+/* ---- running */
+
+/* "start, show, ls" */
+static void list_verbs(const struct command *command, char *text, size_t room)
+{
+    size_t used = 0;
+    text[0] = '\0';
+    for (size_t i = 0; command->verbs[i] != NULL && used < room; i++)
+        used += (size_t)snprintf(text + used, room - used, "%s%s", i == 0 ? "" : ", ",
+                                 command_word(command->verbs[i]));
+}
+
+static int refuse_verb(const struct command *command, const char *word)
+{
+    char verbs[200];
+    const struct command *nearest = command_nearest(command->verbs, word);
+    if (nearest != NULL)
+        return command_usage(command, "unknown verb '%.100s' (did you mean %s?)", word,
+                             command_word(nearest));
+    list_verbs(command, verbs, sizeof verbs);
+    if (word[0] == '\0' || word[0] == '-')
+        return command_usage(command, "the verb is missing, one of %s", verbs);
+    return command_usage(command, "'%.100s' is none of %s", word, verbs);
+}
+
+int command_run(const struct command *command, int argc, char **argv)
+{
+    if (command->verbs == NULL)
+        return command->run(argc, argv);
+    const char *word = argc > 0 ? argv[0] : "";
+    if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0) {
+        command_help(command, stdout);
+        return EXIT_DONE;
+    }
+    const struct command *verb = command_find(command->verbs, word);
+    return verb != NULL ? verb->run(argc - 1, argv + 1) : refuse_verb(command, word);
+}
+
 /* ---- help */
 
 static void print_row(FILE *out, const char *name, const char *argument, const char *text)
@@ -196,6 +254,8 @@ void command_help(const struct command *command, FILE *out)
     const struct option_row *option;
     (void)fprintf(out, "usage: tocsin %s %s\n\n%s\n", command->name, command->usage,
                   command->about);
+    for (size_t i = 0; command->verbs != NULL && command->verbs[i] != NULL; i++)
+        print_row(out, command_word(command->verbs[i]), NULL, command->verbs[i]->text);
     for (size_t n = 0; (option = command_option(command, n)) != NULL; n++) {
         if (n == command->row_count)
             (void)fputs("\nthe server:\n", out);

@@ -10,6 +10,9 @@
  *     int code;
  *     if (!command_begin(&show_command, &words, &show, &code))
  *         return code;
+ *
+ * One with verbs, such as countdown, only names them: each is a command of its own, whose name
+ * is both words, "countdown start".
  */
 #ifndef TOCSIN_CLI_COMMAND_H
 #define TOCSIN_CLI_COMMAND_H
@@ -31,6 +34,7 @@ struct command {
     int words_max;
     bool client; /* asks a server: has the options of client.h too, and fills into with them,
                     which begins with a struct client_options */
+    const struct command *const *verbs; /* NULL: none, and then there is run. NULL ends them. */
     int (*run)(int argc, char **argv);
 };
 
@@ -44,9 +48,17 @@ struct words {
 
 /* All of them, in the order of the help; NULL ends the list. In main's table. */
 extern const struct command *const commands[];
-const struct command *command_find(const char *name);
+/* The verbs after their command, too; NULL after the last. */
+const struct command *command_nth(size_t n);
+/* One of these by the last word of its name. */
+const struct command *command_find(const struct command *const *among, const char *word);
 /* What somebody may have meant by that; NULL: nothing is like it. */
-const struct command *command_nearest(const char *name);
+const struct command *command_nearest(const struct command *const *among, const char *word);
+/* "start" of "countdown start". */
+const char *command_word(const struct command *command);
+
+/* Runs it, or the verb that is the first argument. Answers with the exit code. */
+int command_run(const struct command *command, int argc, char **argv);
 
 /* Reads all the arguments. False: there is nothing to run, ret_code says how to exit. */
 bool command_begin(const struct command *command, struct words *words, void *into, int *ret_code);

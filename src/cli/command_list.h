@@ -26,6 +26,11 @@ extern const struct command work_command;
 extern const struct command queues_command;
 extern const struct command incidents_command;
 
+/* Countdowns and games; the others of their verbs are only in verbs. */
+extern const struct command countdown_command;
+extern const struct command countdown_watch_command;
+extern const struct command room_command;
+
 /* Looking on. */
 extern const struct command events_command;
 extern const struct command info_command;

@@ -12,13 +12,10 @@ static bool is_path(const struct option_row *option)
            (strcmp(option->argument, "FILE") == 0 || strcmp(option->argument, "DIR") == 0);
 }
 
-static void print_names(const char *separator)
+static void print_words(const struct command *const *list)
 {
-    const char *before = "";
-    for (size_t i = 0; commands[i] != NULL; i++) {
-        (void)printf("%s%s", before, commands[i]->name);
-        before = separator;
-    }
+    for (; *list != NULL; list++)
+        (void)printf("%s ", command_word(*list));
 }
 
 /* ---- bash, and zsh by way of it */
@@ -26,7 +23,8 @@ static void print_names(const char *separator)
 static void print_bash_command(const struct command *command)
 {
     const struct option_row *option;
-    (void)printf("    %s)\n        options='--help", command->name);
+    bool verb = command_word(command) != command->name;
+    (void)printf("    '%s%s)\n        options='--help", command->name, verb ? "'" : " '*");
     for (size_t n = 0; (option = command_option(command, n)) != NULL; n++)
         (void)printf(" %s", option->name);
     (void)fputs("'\n        files=' ", stdout);
@@ -42,6 +40,14 @@ static void print_bash_command(const struct command *command)
     (void)fputs("'\n        ;;\n", stdout);
 }
 
+static void print_bash_verbs(const struct command *command)
+{
+    (void)printf("    '2 %s '*|'3 help %s')\n        COMPREPLY=($(compgen -W '", command->name,
+                 command->name);
+    print_words(command->verbs);
+    (void)fputs("--help' -- \"$word\"))\n        return ;;\n", stdout);
+}
+
 static void print_bash(void)
 {
     (void)fputs("# Completion of tocsin for bash; made by tocsin completion bash.\n"
@@ -53,14 +59,23 @@ static void print_bash(void)
                 "        { [ \"$COMP_CWORD\" -eq 2 ] && [ \"$last\" = help ]; }; then\n"
                 "        COMPREPLY=($(compgen -W 'help ",
                 stdout);
-    print_names(" ");
-    (void)fputs(" --help --version' -- \"$word\"))\n"
+    print_words(commands);
+    (void)fputs("--help --version' -- \"$word\"))\n"
                 "        return\n"
                 "    fi\n"
-                "    case ${COMP_WORDS[1]} in\n",
+                "    case \"$COMP_CWORD ${COMP_WORDS[1]} ${COMP_WORDS[2]}\" in\n",
                 stdout);
     for (size_t i = 0; commands[i] != NULL; i++) {
-        print_bash_command(commands[i]);
+        if (commands[i]->verbs != NULL)
+            print_bash_verbs(commands[i]);
+    }
+    (void)fputs("    esac\n"
+                "    case \"${COMP_WORDS[1]} ${COMP_WORDS[2]}\" in\n",
+                stdout);
+    const struct command *command;
+    for (size_t n = 0; (command = command_nth(n)) != NULL; n++) {
+        if (command->verbs == NULL)
+            print_bash_command(command);
     }
     (void)fputs("    *) return ;;\n"
                 "    esac\n"
@@ -103,8 +118,8 @@ static void print_quoted(const char *text)
 static void print_fish_option(const struct command *command, const struct option_row *option)
 {
     bool word = option->name[1] == '-';
-    (void)printf("complete -c tocsin -n '__fish_seen_subcommand_from %s' -%c %s%s -d ",
-                 command->name, word ? 'l' : 's', option->name + 1 + word,
+    (void)printf("complete -c tocsin -n '__tocsin_after %s' -%c %s%s -d ", command->name,
+                 word ? 'l' : 's', option->name + 1 + word,
                  option->argument == NULL ? ""
                  : is_path(option)        ? " -r -F"
                                           : " -x");
@@ -114,14 +129,28 @@ static void print_fish_option(const struct command *command, const struct option
 
 static void print_fish(void)
 {
-    (void)fputs("# Completion of tocsin for fish; made by tocsin completion fish.\n", stdout);
-    for (size_t i = 0; commands[i] != NULL; i++) {
-        const struct option_row *option;
-        (void)printf("complete -c tocsin -n __fish_use_subcommand -f -a %s -d ", commands[i]->name);
-        print_quoted(commands[i]->text);
+    const struct command *command;
+    const struct option_row *option;
+    (void)fputs("# Completion of tocsin for fish; made by tocsin completion fish.\n"
+                "function __tocsin_after\n"
+                "    set -l words (commandline -opc)\n"
+                "    set -e words[1]\n"
+                "    string match -q -- \"$argv *\" \"$words \"\n"
+                "end\n"
+                "function __tocsin_just_after\n"
+                "    set -l words (commandline -opc)\n"
+                "    set -e words[1]\n"
+                "    test \"$argv\" = \"$words\"\n"
+                "end\n",
+                stdout);
+    for (size_t n = 0; (command = command_nth(n)) != NULL; n++) {
+        const char *word = command_word(command);
+        (void)printf("complete -c tocsin -n '__tocsin_just_after %.*s' -f -a %s -d ",
+                     (int)(word - command->name), command->name, word);
+        print_quoted(command->text);
         (void)putchar('\n');
-        for (size_t n = 0; (option = command_option(commands[i], n)) != NULL; n++)
-            print_fish_option(commands[i], option);
+        for (size_t m = 0; (option = command_option(command, m)) != NULL; m++)
+            print_fish_option(command, option);
     }
 }
 
@@ -129,11 +158,12 @@ static void print_fish(void)
 
 static void print_list(void)
 {
-    for (size_t i = 0; commands[i] != NULL; i++) {
-        const struct option_row *option;
-        (void)printf("%s\n", commands[i]->name);
-        for (size_t n = 0; (option = command_option(commands[i], n)) != NULL; n++)
-            (void)printf("%s %s\n", commands[i]->name, option->name);
+    const struct command *command;
+    const struct option_row *option;
+    for (size_t n = 0; (command = command_nth(n)) != NULL; n++) {
+        (void)printf("%s\n", command->name);
+        for (size_t m = 0; (option = command_option(command, m)) != NULL; m++)
+            (void)printf("%s %s\n", command->name, option->name);
     }
 }
 

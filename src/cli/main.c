@@ -14,7 +14,7 @@ static void print_help(FILE *out)
     (void)fputs("tocsin - timers that come when they are due, and never before\n"
                 "\n"
                 "usage: tocsin COMMAND [OPTION...]\n"
-                "       tocsin help COMMAND\n"
+                "       tocsin help COMMAND [VERB]\n"
                 "       tocsin --help | --version\n"
                 "\n"
                 "commands:\n",
@@ -42,7 +42,7 @@ static int refuse(const char *what, const char *word)
 {
     char detail[160];
     char hint[400];
-    const struct command *nearest = command_nearest(word);
+    const struct command *nearest = command_nearest(commands, word);
     (void)snprintf(detail, sizeof detail, "%s '%.100s'", what, word);
     if (nearest != NULL)
         (void)snprintf(hint, sizeof hint, "did you mean %s? (see tocsin --help)", nearest->name);
@@ -66,11 +66,16 @@ static int help(int argc, char **argv)
         print_help(stdout);
         return EXIT_DONE;
     }
-    const struct command *command = command_find(argv[0]);
+    const struct command *command = command_find(commands, argv[0]);
     if (command == NULL)
         return refuse("no help on", argv[0]);
-    if (argc > 1)
-        return unexpected(argv[1]);
+    if (argc > 1 && command->verbs != NULL) {
+        command = command_find(command->verbs, argv[1]);
+        argc--;
+        argv++;
+    }
+    if (command == NULL || argc > 1)
+        return unexpected(argv[command != NULL]);
     command_help(command, stdout);
     return EXIT_DONE;
 }
@@ -96,10 +101,10 @@ static int dispatch(int argc, char **argv)
         return help(argc - 1, argv + 1);
     if (word[0] == '-')
         return refuse("unknown option", word);
-    const struct command *command = command_find(word);
+    const struct command *command = command_find(commands, word);
     if (command == NULL)
         return refuse("unknown command", word);
-    return command->run(argc - 1, argv + 1);
+    return command_run(command, argc - 1, argv + 1);
 }
 
 int main(int argc, char **argv)

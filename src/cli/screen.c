@@ -15,6 +15,7 @@
 #include <sys/ioctl.h>
 #include <termios.h>
 #include <unistd.h>
+#include <wchar.h>
 
 enum {
     GLYPH_BYTES = 4,
@@ -51,7 +52,10 @@ static const struct screen_glyphs unicode = {
     .rule = "─",
     .tick = "┴",
     .done = "━",
+    .half = "╸",
     .rest = "─",
+    .stones = {"●", "○"},
+    .point = "·",
 };
 
 static const struct screen_glyphs ascii = {
@@ -60,7 +64,10 @@ static const struct screen_glyphs ascii = {
     .rule = "-",
     .tick = "+",
     .done = "=",
+    .half = "=",
     .rest = "-",
+    .stones = {"X", "O"},
+    .point = ".",
 };
 
 static const char *const sgr[SCREEN_STYLES] = {
@@ -144,6 +151,11 @@ static void measure(struct screen *screen)
     screen->cols = cols < 1 ? 1 : cols > SCREEN_COLS_MAX ? SCREEN_COLS_MAX : cols;
 }
 
+const struct screen_glyphs *screen_glyphs_of_locale(void)
+{
+    return strcmp(nl_langinfo(CODESET), "UTF-8") == 0 ? &unicode : &ascii;
+}
+
 struct screen *screen_open(void)
 {
     const char *term = getenv("TERM");
@@ -159,7 +171,7 @@ struct screen *screen_open(void)
         return NULL;
     }
     screen->color = no_color == NULL || *no_color == '\0';
-    screen->glyphs = strcmp(nl_langinfo(CODESET), "UTF-8") == 0 ? &unicode : &ascii;
+    screen->glyphs = screen_glyphs_of_locale();
     measure(screen);
     enter(screen);
     return screen;
@@ -227,14 +239,46 @@ int screen_glyph(struct screen *screen, int row, int col, enum screen_style styl
     return col + 1;
 }
 
-static int put_ascii(struct screen *screen, int row, int col, enum screen_style style,
-                     const char *text)
+/* The next letter of a text, its columns and its bytes; what cannot be shown is a '?'. */
+static int next_letter(const char *text, char ret_glyph[GLYPH_BYTES + 1], size_t *ret_size)
 {
-    for (; *text != '\0'; text++) {
-        char glyph[2] = {*text >= ' ' && *text <= '~' ? *text : '?', '\0'};
-        col = screen_glyph(screen, row, col, style, glyph);
+    mbstate_t state = {0};
+    wchar_t letter = 0;
+    size_t size = mbrtowc(&letter, text, GLYPH_BYTES, &state);
+    int cols = size >= 1 && size <= GLYPH_BYTES ? wcwidth(letter) : 0;
+    *ret_size = size >= 1 && size <= GLYPH_BYTES ? size : 1;
+    if (cols < 1) {
+        memcpy(ret_glyph, "?", 2);
+        return 1;
+    }
+    memcpy(ret_glyph, text, size);
+    ret_glyph[size] = '\0';
+    return cols;
+}
+
+static int put_text(struct screen *screen, int row, int col, enum screen_style style,
+                    const char *text)
+{
+    char glyph[GLYPH_BYTES + 1];
+    size_t size;
+    for (; *text != '\0'; text += size) {
+        int cols = next_letter(text, glyph, &size);
+        bool cut = cols > 1 && col + 1 >= screen->cols;
+        col = screen_glyph(screen, row, col, style, cut ? "?" : glyph);
+        if (cols > 1)
+            col = screen_glyph(screen, row, col, style, ""); /* the letter has it already */
     }
     return col;
+}
+
+static int cols_of(const char *text)
+{
+    char glyph[GLYPH_BYTES + 1];
+    size_t size;
+    int cols = 0;
+    for (; *text != '\0'; text += size)
+        cols += next_letter(text, glyph, &size);
+    return cols;
 }
 
 int screen_text(struct screen *screen, int row, int col, enum screen_style style,
@@ -245,7 +289,7 @@ int screen_text(struct screen *screen, int row, int col, enum screen_style style
     va_start(arguments, format);
     (void)vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
-    return put_ascii(screen, row, col, style, text);
+    return put_text(screen, row, col, style, text);
 }
 
 int screen_text_right(struct screen *screen, int row, int col_end, enum screen_style style,
@@ -256,7 +300,7 @@ int screen_text_right(struct screen *screen, int row, int col_end, enum screen_s
     va_start(arguments, format);
     (void)vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
-    return put_ascii(screen, row, col_end - (int)strlen(text), style, text);
+    return put_text(screen, row, col_end - cols_of(text), style, text);
 }
 
 static void out_row(struct screen *screen, const struct cell *cells)

@@ -39,7 +39,10 @@ struct screen_glyphs {
     const char *rule;
     const char *tick;
     const char *done; /* of a gauge */
+    const char *half; /* the left half of done */
     const char *rest;
+    const char *stones[2]; /* of the first and the second player */
+    const char *point;     /* where none is */
 };
 
 struct screen;
@@ -54,10 +57,13 @@ void screen_resize(struct screen *screen);
 int screen_rows(const struct screen *screen);
 int screen_cols(const struct screen *screen);
 const struct screen_glyphs *screen_glyphs(const struct screen *screen);
+/* The same without a screen, by the locale. */
+const struct screen_glyphs *screen_glyphs_of_locale(void);
 
 /* Start an empty frame of this many rows (cut to what there is). */
 void screen_begin(struct screen *screen, int rows);
-/* Both answer with the column after what was put. */
+/* All answer with the column after what was put. A letter of a text that is not of the locale, or
+ * no letter at all, becomes '?'; a wide one has two columns. */
 int screen_glyph(struct screen *screen, int row, int col, enum screen_style style,
                  const char *glyph);
 int screen_text(struct screen *screen, int row, int col, enum screen_style style,

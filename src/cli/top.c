@@ -1,22 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /* tocsin top: a server at work, live in the terminal. Once a second its metrics are asked for;
- * what is shown is what happened over the last few. One thread: keys and signals are heard while
- * an answer is on its way. */
+ * what is shown is what happened over the last few. */
 
-#include <errno.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/signalfd.h>
-#include <unistd.h>
 
-#include "cli/client.h"
 #include "cli/clock.h"
 #include "cli/command_list.h"
+#include "cli/live.h"
 #include "cli/top_view.h"
 #include "schedule/duration.h"
 
-enum { SAMPLES = 6, ANSWER_MS = 3000 };
+enum { SAMPLES = 6 };
 
 struct top {
     struct client_options options; /* first */
@@ -24,17 +19,10 @@ struct top {
     bool once;
 
     struct client client;
-    struct calls *calls;
-    struct screen *screen; /* NULL: lines */
     struct sample *samples;
     uint64_t taken;
     bool lost; /* the last one was not answered */
     char problem[300];
-    uint64_t ask_us;
-    int signals;
-    bool keyboard;
-    bool quit;
-    int code;
 };
 
 static bool read_interval(const char *value, void *into)
@@ -72,165 +60,76 @@ static struct top_scene scene_of(const struct top *top)
     };
 }
 
-static void show(struct top *top)
+static void draw(const struct live *live, struct screen *screen)
+{
+    struct top_scene scene = scene_of(live->arg);
+    top_view_draw(screen, &scene);
+}
+
+static void print(const struct top *top)
 {
     struct top_scene scene = scene_of(top);
-    if (top->screen != NULL) {
-        if (!screen_busy(top->screen))
-            top_view_draw(top->screen, &scene);
-    } else if (top->once && top->taken < 2) {
+    if (top->once && top->taken < 2)
         return;
-    } else if (top->client.json) {
+    if (top->client.json)
         top_view_print_json(stdout, &scene);
-    } else if (top->once) {
+    else if (top->once)
         top_view_print(stdout, &scene);
-    } else if (top->taken > 1) {
+    else if (top->taken > 1)
         top_view_print_line(stdout, &scene);
-    }
-    top->quit = top->quit || top->once || ferror(stdout) != 0;
 }
 
 /* ---- asking */
 
-static void answered(void *arg, struct call *call, enum call_end end)
+static void take(struct live *live, const struct call *call, enum call_end end)
 {
-    struct top *top = arg;
+    struct top *top = live->arg;
     struct sample *next = &top->samples[top->taken % SAMPLES];
     bool good = end == CALL_ANSWERED && call_status(call) == 200;
-    if (good && sample_read(call_body(call), clock_now_us(), next)) {
+    top->lost = !good || !sample_read(call_body(call), clock_now_us(), next);
+    if (!top->lost) {
         top->taken++;
-        top->lost = false;
-    } else if (top->taken == 0 || top->once || (end == CALL_ANSWERED && !good)) {
-        screen_close(top->screen); /* before anything is said below it */
-        top->screen = NULL;
-        top->keyboard = false;
-        top->code = good ? command_fail(&top_command, "%s is no tocsin", top->client.url)
-                         : client_judge(&top->client, call, end);
-        top->quit = true;
+    } else if (top->taken == 0 || top->once || end == CALL_ANSWERED) {
+        live_end(live, EXIT_REFUSED); /* before anything is said below it */
+        live->code = good ? command_fail(&top_command, "%s is no tocsin", top->client.url)
+                          : client_judge(&top->client, call, end);
         return;
     } else {
-        top->lost = true;
         (void)snprintf(top->problem, sizeof top->problem, "%s", call_why(call));
     }
-    show(top);
+    if (live->screen == NULL)
+        print(top);
+    if (top->once && top->taken > 1)
+        live_end(live, EXIT_DONE);
 }
 
-static void ask(struct top *top)
+static int watch(struct top *top)
 {
-    calls_start(
-        top->calls, top->client.call,
-        &(struct call_request){.method = "GET", .path = "/metrics", .timeout_ms = ANSWER_MS},
-        answered, top);
-}
-
-/* ---- keys and signals */
-
-static void on_signal(struct top *top)
-{
-    struct signalfd_siginfo info;
-    while (read(top->signals, &info, sizeof info) == (ssize_t)sizeof info) {
-        if (info.ssi_signo == SIGWINCH && top->screen != NULL) {
-            screen_resize(top->screen);
-            if (top->taken > 0)
-                show(top);
-        } else if (info.ssi_signo == SIGTSTP) {
-            if (top->screen != NULL)
-                screen_suspend(top->screen);
-            (void)raise(SIGSTOP);
-            if (top->screen != NULL)
-                screen_resume(top->screen);
-        } else if (info.ssi_signo != SIGWINCH) {
-            top->quit = true;
-        }
-    }
-}
-
-static void on_key(struct top *top)
-{
-    char keys[16];
-    struct pollfd ready = {.fd = STDIN_FILENO, .events = POLLIN};
-    if (poll(&ready, 1, 0) <= 0)
-        return;
-    ssize_t count = read(STDIN_FILENO, keys, sizeof keys);
-    if (count <= 0) {
-        top->keyboard = count < 0 && (errno == EINTR || errno == EAGAIN);
-        return;
-    }
-    if (memchr(keys, 'q', (size_t)count) != NULL || memchr(keys, 'Q', (size_t)count) != NULL)
-        top->quit = true;
-}
-
-static int open_signals(struct top *top)
-{
-    static const int caught[] = {SIGINT, SIGTERM, SIGHUP, SIGTSTP, SIGWINCH};
-    sigset_t set;
-    (void)sigemptyset(&set);
-    for (size_t i = 0; i < sizeof caught / sizeof caught[0]; i++)
-        (void)sigaddset(&set, caught[i]);
-    (void)sigprocmask(SIG_BLOCK, &set, NULL);
-    (void)signal(SIGPIPE, SIG_IGN);
-    top->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-    if (top->signals < 0)
-        return command_fail(&top_command, "cannot wait for signals: %s", strerror(errno));
-    return EXIT_DONE;
-}
-
-static void loop(struct top *top)
-{
-    while (!top->quit) {
-        struct pollfd fds[3];
-        size_t count = 0;
-        uint64_t now_us = clock_now_us();
-        if (now_us >= top->ask_us && !call_under_way(top->client.call)) {
-            ask(top);
-            top->ask_us = now_us + top->interval_ms * 1000;
-        }
-        fds[count++] = (struct pollfd){.fd = top->signals, .events = POLLIN};
-        if (top->keyboard)
-            fds[count++] = (struct pollfd){.fd = STDIN_FILENO, .events = POLLIN};
-        if (top->screen != NULL && screen_busy(top->screen))
-            fds[count++] = (struct pollfd){.fd = screen_fd(top->screen), .events = POLLOUT};
-        uint64_t wait_us = top->ask_us > now_us ? top->ask_us - now_us : 0;
-        calls_wait(top->calls, fds, count,
-                   call_under_way(top->client.call) && wait_us == 0 ? ANSWER_MS
-                                                                    : wait_us / 1000 + 1);
-        on_signal(top);
-        if (top->keyboard)
-            on_key(top);
-        if (top->screen != NULL)
-            screen_push(top->screen);
-    }
+    top->samples = calloc(SAMPLES, sizeof *top->samples);
+    if (top->samples == NULL)
+        return command_fail(&top_command, "no memory");
+    return live_run(&(struct live){.client = &top->client,
+                                   .path = "/metrics",
+                                   .interval_ms = top->interval_ms,
+                                   .lines = top->once || top->client.json,
+                                   .take = take,
+                                   .draw = draw,
+                                   .arg = top});
 }
 
 static int top_run(int argc, char **argv)
 {
-    struct top top = {.interval_ms = 1000, .signals = -1};
+    struct top top = {.interval_ms = 1000};
     struct words words = {argc, argv};
     int code;
     if (!command_begin(&top_command, &words, &top, &code))
         return code;
-    top.code = client_init(&top.client, &top_command, &top.options);
-    if (top.code == EXIT_DONE)
-        top.code = open_signals(&top);
-    top.calls = calls_create();
-    top.samples = calloc(SAMPLES, sizeof *top.samples);
-    if (top.code == EXIT_DONE && (top.calls == NULL || top.samples == NULL))
-        top.code = command_fail(&top_command, "no memory");
-    if (top.code == EXIT_DONE) {
-        if (!top.once && !top.client.json)
-            top.screen = screen_open();
-        top.keyboard = top.screen != NULL && isatty(STDIN_FILENO);
-        loop(&top);
-        screen_close(top.screen);
-    }
-    if (top.calls != NULL)
-        calls_cancel(top.calls, top.client.call);
+    code = client_init(&top.client, &top_command, &top.options);
+    if (code == EXIT_DONE)
+        code = watch(&top);
     client_release(&top.client);
-    calls_destroy(top.calls);
     free(top.samples);
-    if (top.signals >= 0)
-        (void)close(top.signals);
-    return top.code;
+    return code;
 }
 
 const struct command top_command = {

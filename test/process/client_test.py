@@ -357,7 +357,7 @@ def wrong_words_are_refused_with_a_suggestion():
         done = tocsin(*words)
         same((done.returncode, done.stdout), (2, ""), words)
         holds(done.stderr, *parts)
-    holds(tocsin("--help").stdout, *(f"\n  {name} " for name in all_words() if " " not in name))
+    holds(tocsin("--help").stdout, *(f"\n  {name} " for name in all_commands() if " " not in name))
     holds(tocsin("--help").stdout, "\n  completion ", "--json")
     done = tocsin("ls", url="nowhere")
     same(done.returncode, 2)
@@ -368,12 +368,17 @@ def all_words():
     return tocsin("completion", "list").stdout.splitlines()
 
 
+def all_commands():
+    """With their verbs: "ls", "countdown", "countdown start"."""
+    return [line for line in all_words() if " -" not in line]
+
+
 @alone
 def every_command_explains_itself_with_an_example():
-    names = [line for line in all_words() if " " not in line]
-    same(len(names) >= 20, True, names)
+    names = all_commands()
+    same(len(names) >= 30, True, names)
     for name in names:
-        for words in ([name, "--help"], ["help", name]):
+        for words in ([*name.split(), "--help"], ["help", *name.split()]):
             done = tocsin(*words)
             same((done.returncode, done.stderr), (0, ""), words)
             holds(done.stdout, f"usage: tocsin {name}", "example: tocsin ", "exit codes: ")
@@ -386,12 +391,12 @@ def the_man_page_has_every_command_and_option():
     text = page.read_text()
     shared = text.split(".Ss The options of all clients")[1].split(".Sh COMMANDS")[0]
     for line in all_words():
-        name, _, option = line.partition(" ")
+        name, _, option = line.partition(" -")
         parts = text.split(f"\n.Ss tocsin {name}\n")
         same(len(parts), 2, f"sections of {name} in the man page")
         section = re.split(r"\n\.S[sh] ", parts[1])[0] + shared
-        if option and not re.search(rf"^\.It Fl {re.escape(option[1:])}( |$)", section, re.M):
-            raise AssertionError(f"{name} {option} is missing in the man page")
+        if option and not re.search(rf"^\.It Fl {re.escape(option)}( |$)", section, re.M):
+            raise AssertionError(f"{name} -{option} is missing in the man page")
     for part in ("ENVIRONMENT", "FILES", "EXIT STATUS", "DIAGNOSTICS", "SIGNALS", "EXAMPLES"):
         holds(text, f".Sh {part}\n")
 
@@ -427,6 +432,10 @@ def shells_accept_the_completion():
 def bash_completes_commands_and_options():
     for words, wanted in ((["tocsin", "ca"], ["cancel"]), (["tocsin", "ls", "--pre"], ["--prefix"]),
                           (["tocsin", "help", "res"], ["resume"]),
+                          (["tocsin", "countdown", "re"], ["resume"]),
+                          (["tocsin", "help", "countdown", "sta"], ["start"]),
+                          (["tocsin", "countdown", "start", "x", "--dea"], ["--deadline"]),
+                          (["tocsin", "room", "ls", "--stat"], []),
                           (["tocsin", "add", "--retry-m"], ["--retry-max"])):
         quoted = " ".join(f"'{word}'" for word in words)
         done = subprocess.run(

@@ -102,27 +102,53 @@ TEST(a_distance_counts_letters_but_not_case_and_dashes)
 
 TEST(the_nearest_command_is_suggested_and_nothing_far_away)
 {
-    assert_string_equal(command_nearest("resum")->name, "resume");
-    assert_string_equal(command_nearest("Verify")->name, "verify");
-    assert_null(command_nearest("frobnicate"));
-    assert_null(command_nearest(""));
-    assert_string_equal(command_nearest("completio")->name, "completion");
+    assert_string_equal(command_nearest(commands, "resum")->name, "resume");
+    assert_string_equal(command_nearest(commands, "Verify")->name, "verify");
+    assert_null(command_nearest(commands, "frobnicate"));
+    assert_null(command_nearest(commands, ""));
+    assert_string_equal(command_nearest(commands, "completio")->name, "completion");
+}
+
+TEST(the_nearest_verb_is_one_of_its_command)
+{
+    const struct command *countdown = command_find(commands, "countdown");
+    assert_string_equal(command_nearest(countdown->verbs, "pasue")->name, "countdown pause");
+    assert_null(command_nearest(countdown->verbs, "completio"));
+    assert_null(command_find(commands, "countdown start"));
+    assert_string_equal(command_word(command_find(countdown->verbs, "start")), "start");
+}
+
+static void check_command(const struct command *command)
+{
+    const struct option_row *option;
+    assert_int_not_equal(command->run != NULL, command->verbs != NULL);
+    assert_non_null(command->text);
+    assert_non_null(strstr(command->after, "example: tocsin "));
+    assert_true(command->words_max == 0 || command->word_name != NULL);
+    for (size_t n = 0; (option = command_option(command, n)) != NULL; n++) {
+        assert_non_null(option->read);
+        for (size_t m = 0; m < n; m++)
+            assert_string_not_equal(option->name, command_option(command, m)->name);
+    }
 }
 
 TEST(every_command_is_complete_and_no_option_comes_twice)
 {
-    for (size_t i = 0; commands[i] != NULL; i++) {
-        const struct command *command = commands[i];
-        const struct option_row *option;
-        assert_ptr_equal(command_find(command->name), command);
-        assert_non_null(command->run);
-        assert_non_null(command->after);
-        assert_non_null(strstr(command->after, "example: "));
-        assert_true(command->words_max == 0 || command->word_name != NULL);
-        for (size_t n = 0; (option = command_option(command, n)) != NULL; n++) {
-            assert_non_null(option->read);
-            for (size_t m = 0; m < n; m++)
-                assert_string_not_equal(option->name, command_option(command, m)->name);
+    const struct command *command;
+    const struct command *of = commands[0];
+    size_t verbs = 0;
+    for (size_t n = 0; (command = command_nth(n)) != NULL; n++) {
+        const char *word = command_word(command);
+        check_command(command);
+        if (word == command->name) {
+            assert_ptr_equal(command_find(commands, word), command);
+            of = command;
+            continue;
         }
+        assert_ptr_equal(command_find(of->verbs, word), command);
+        assert_int_equal(strncmp(command->name, of->name, strlen(of->name)), 0);
+        assert_int_equal(word - command->name, strlen(of->name) + 1);
+        verbs++;
     }
+    assert_true(verbs > 10);
 }

@@ -1,0 +1,401 @@
+/* SPDX-License-Identifier: MIT */
+/* tocsin countdown: time that runs out for somebody. All but watch are here. */
+
+#include <string.h>
+
+#include "base/json_write.h"
+#include "cli/clock_face.h"
+#include "cli/command_list.h"
+#include "cli/countdown_text.h"
+#include "cli/fields.h"
+#include "cli/list.h"
+#include "cli/when.h"
+
+static const struct command start_command;
+static const struct command show_verb;
+static const struct command ls_verb;
+static const struct command stop_command;
+static const struct command pause_verb;
+static const struct command resume_verb;
+static const struct command give_command;
+
+static const char word_name[] = "the key of a countdown";
+
+/* "turn-1 running: ada has 0:30 left, until 13:00:30.250" */
+static void print_line(const struct client *client, const char *state)
+{
+    struct countdown_text it;
+    char text[COUNTDOWN_LINE_BYTES];
+    if (client->json) {
+        client_print(client);
+        return;
+    }
+    if (!countdown_text_read(call_body(client->call), &it))
+        return;
+    if (state != NULL)
+        (void)snprintf(text, sizeof text, "%s had %s left", it.owner,
+                       clock_face_whole(it.left_ms).text);
+    else
+        countdown_text_say(&it, text);
+    (void)printf("%s%s%s %s%s%s: %s\n", paint_on(PAINT_BOLD), it.key, paint_off(),
+                 paint_on(countdown_text_paint(&it)), state != NULL ? state : it.state, paint_off(),
+                 text);
+}
+
+/* ---- start */
+
+struct start {
+    struct client_options client; /* first */
+    const char *owner;
+    const char *duration;
+    const char *deadline;
+    const char *version;
+    const char *kind;
+};
+
+static bool read_owner(const char *value, void *into)
+{
+    ((struct start *)into)->owner = value;
+    return value[0] != '\0';
+}
+
+static bool read_for(const char *value, void *into)
+{
+    ((struct start *)into)->duration = value;
+    return value[0] != '\0';
+}
+
+static bool read_deadline(const char *value, void *into)
+{
+    ((struct start *)into)->deadline = value;
+    return value[0] != '\0';
+}
+
+static bool read_version(const char *value, void *into)
+{
+    ((struct start *)into)->version = value;
+    return value[0] != '\0';
+}
+
+static bool read_kind(const char *value, void *into)
+{
+    ((struct start *)into)->kind = value;
+    return value[0] != '\0';
+}
+
+static const struct option_row start_rows[] = {
+    {"--owner", "WHO", "whose time runs; needed", "a name", read_owner},
+    {"--for", "TIME", "how long: 30s, 1h30m, PT5M", "a duration such as 30s", read_for},
+    {"--deadline", "INSTANT", "or until when: 2026-11-15T13:00:00+08:00, or epoch ms",
+     "a time such as 2026-11-15T13:00:00Z", read_deadline},
+    {"--version", "TEXT", "which turn it is; the same one keeps its deadline (1)", "a text",
+     read_version},
+    {"--kind", "KIND", "what is told at the deadline (event)", "a text", read_kind},
+};
+
+static void write_field(struct json_writer *writer, const char *name, const char *text)
+{
+    if (text == NULL)
+        return;
+    json_write_key(writer, name);
+    json_write_text(writer, text);
+}
+
+static void write_wish(const struct start *start, struct buffer *out)
+{
+    struct json_writer writer;
+    uint64_t ms;
+    json_writer_init(&writer, out);
+    json_write_object(&writer);
+    write_field(&writer, "owner", start->owner);
+    write_field(&writer, "for", start->duration);
+    if (start->deadline != NULL && options_whole(start->deadline, 0, INT64_MAX, &ms)) {
+        json_write_key(&writer, "deadline_ms");
+        json_write_uint64(&writer, ms);
+    } else {
+        write_field(&writer, "deadline_ms", start->deadline);
+    }
+    write_field(&writer, "version", start->version);
+    write_field(&writer, "kind", start->kind);
+    json_write_object_end(&writer);
+}
+
+static int put(const struct start *start, const char *key)
+{
+    struct client client;
+    struct buffer body;
+    char path[CLIENT_PATH_BYTES_MAX];
+    buffer_init(&body, CLIENT_PATH_BYTES_MAX * 16);
+    write_wish(start, &body);
+    int code = client_init(&client, &start_command, &start->client);
+    if (code == EXIT_DONE && buffer_status(&body) != TOCSIN_OK)
+        code = command_usage(&start_command, "that is too long");
+    if (code == EXIT_DONE && !client_path(&client, "/v1/countdowns/", key, "", path))
+        code = EXIT_USAGE;
+    if (code == EXIT_DONE)
+        code = client_ask(
+            &client,
+            &(struct call_request){.method = "PUT", .path = path, .body = {body.data, body.size}});
+    if (code == EXIT_DONE)
+        print_line(&client, NULL);
+    client_release(&client);
+    buffer_release(&body);
+    return code;
+}
+
+static int start_run(int argc, char **argv)
+{
+    struct start start = {.owner = NULL};
+    struct words words = {argc, argv};
+    int code;
+    if (!command_begin(&start_command, &words, &start, &code))
+        return code;
+    if (start.owner == NULL)
+        return command_usage(&start_command, "--owner is missing");
+    if ((start.duration == NULL) == (start.deadline == NULL))
+        return command_usage(&start_command, start.duration == NULL
+                                                 ? "--for or --deadline is needed"
+                                                 : "--for and --deadline: one of them, not both");
+    return put(&start, words.at[0]);
+}
+
+static const struct command start_command = {
+    .name = "countdown start",
+    .text = "start one, or let the same turn run on",
+    .usage = "KEY --owner WHO (--for TIME | --deadline INSTANT) [OPTION...]",
+    .about = "Starts a countdown. Asked again with the same version it keeps its deadline, also\n"
+             "when it has expired or is paused; another version is another turn.\n",
+    .after = "example: tocsin countdown start table-1 --owner ada --for 30s\n",
+    .rows = start_rows,
+    .row_count = sizeof start_rows / sizeof start_rows[0],
+    .word_name = word_name,
+    .words_min = 1,
+    .words_max = 1,
+    .client = true,
+    .run = start_run,
+};
+
+/* ---- show and ls */
+
+static int show_run(int argc, char **argv)
+{
+    struct client_options options = {0};
+    struct words words = {argc, argv};
+    struct client client;
+    char path[CLIENT_PATH_BYTES_MAX];
+    int code;
+    if (!command_begin(&show_verb, &words, &options, &code))
+        return code;
+    code = client_init(&client, &show_verb, &options);
+    if (code == EXIT_DONE && !client_path(&client, "/v1/countdowns/", words.at[0], "", path))
+        code = EXIT_USAGE;
+    if (code == EXIT_DONE)
+        code = client_ask(&client, &(struct call_request){.method = "GET", .path = path});
+    if (code == EXIT_DONE && client.json)
+        client_print(&client);
+    else if (code == EXIT_DONE)
+        countdown_text_print(call_body(client.call), when_now_ms());
+    client_release(&client);
+    return code;
+}
+
+static const struct command show_verb = {
+    .name = "countdown show",
+    .text = "how long is left, and for whom",
+    .usage = "KEY [OPTION...]",
+    .about = "Shows a countdown. One that has expired can be seen for an hour.\n",
+    .after = "example: tocsin countdown show table-1\n",
+    .word_name = word_name,
+    .words_min = 1,
+    .words_max = 1,
+    .client = true,
+    .run = show_run,
+};
+
+static const struct option_row ls_rows[] = {LIST_LIMIT_ROW, LIST_ALL_ROW};
+
+static int ls_run(int argc, char **argv)
+{
+    static const char *const heads[] = {"KEY", "STATE", ">LEFT", "OWNER", "VERSION", "KIND"};
+    static const struct list countdowns = {"countdowns", heads, sizeof heads / sizeof heads[0],
+                                           countdown_text_row};
+    struct list_options options = {.limit = LIST_LIMIT_DEFAULT};
+    struct words words = {argc, argv};
+    struct client client;
+    int code;
+    if (!command_begin(&ls_verb, &words, &options, &code))
+        return code;
+    code = client_init(&client, &ls_verb, &options.client);
+    if (code == EXIT_DONE)
+        code = list_print(&client, &options, &countdowns, "/v1/countdowns");
+    client_release(&client);
+    return code;
+}
+
+static const struct command ls_verb = {
+    .name = "countdown ls",
+    .text = "which countdowns are there?",
+    .usage = "[OPTION...]",
+    .about = "Lists countdowns, what changed last at the end. With --json: a page of the\n"
+             "server's JSON a line.\n",
+    .after = "example: tocsin countdown ls\n",
+    .rows = ls_rows,
+    .row_count = sizeof ls_rows / sizeof ls_rows[0],
+    .client = true,
+    .run = ls_run,
+};
+
+/* ---- stop, pause, resume, give */
+
+/* How one of them asks, and what it says that has become of it; NULL: the state. */
+struct change {
+    const struct command *command;
+    const char *method;
+    const char *after;
+    const char *state;
+};
+
+static int change_one(struct client *client, const struct change *change, struct bytes body,
+                      const char *key)
+{
+    char path[CLIENT_PATH_BYTES_MAX];
+    if (!client_path(client, "/v1/countdowns/", key, change->after, path))
+        return EXIT_USAGE;
+    int code = client_ask(
+        client, &(struct call_request){.method = change->method, .path = path, .body = body});
+    if (code == EXIT_DONE)
+        print_line(client, change->state);
+    return code;
+}
+
+static int change_all(const struct change *change, int argc, char **argv)
+{
+    struct client_options options = {0};
+    struct words words = {argc, argv};
+    struct client client;
+    struct bytes body = strcmp(change->method, "POST") == 0 ? bytes_of("{}") : (struct bytes){0};
+    int code;
+    if (!command_begin(change->command, &words, &options, &code))
+        return code;
+    int worst = client_init(&client, change->command, &options);
+    for (int i = 0; i < words.count && (worst == EXIT_DONE || worst == EXIT_REFUSED); i++) {
+        code = change_one(&client, change, body, words.at[i]);
+        worst = code > worst ? code : worst;
+    }
+    client_release(&client);
+    return worst;
+}
+
+static int stop_run(int argc, char **argv)
+{
+    return change_all(&(struct change){&stop_command, "DELETE", "", "stopped"}, argc, argv);
+}
+
+static int pause_run(int argc, char **argv)
+{
+    return change_all(&(struct change){&pause_verb, "POST", "/pause", NULL}, argc, argv);
+}
+
+static int resume_run(int argc, char **argv)
+{
+    return change_all(&(struct change){&resume_verb, "POST", "/resume", NULL}, argc, argv);
+}
+
+static int give_run(int argc, char **argv)
+{
+    struct client_options options = {0};
+    struct words words = {argc, argv};
+    struct client client;
+    struct buffer body;
+    struct json_writer writer;
+    int code;
+    if (!command_begin(&give_command, &words, &options, &code))
+        return code;
+    buffer_init(&body, CLIENT_PATH_BYTES_MAX);
+    json_writer_init(&writer, &body);
+    json_write_object(&writer);
+    write_field(&writer, "ms", words.at[1]);
+    json_write_object_end(&writer);
+    code = client_init(&client, &give_command, &options);
+    if (code == EXIT_DONE && buffer_status(&body) != TOCSIN_OK)
+        code = command_usage(&give_command, "'%.100s' is no duration", words.at[1]);
+    if (code == EXIT_DONE)
+        code = change_one(&client, &(struct change){&give_command, "POST", "/give", NULL},
+                          (struct bytes){body.data, body.size}, words.at[0]);
+    client_release(&client);
+    buffer_release(&body);
+    return code;
+}
+
+static const struct command stop_command = {
+    .name = "countdown stop",
+    .text = "stop them; they do not come back",
+    .usage = "KEY... [OPTION...]",
+    .about = "Stops countdowns: nothing happens at their deadlines.\n",
+    .after = "example: tocsin countdown stop table-1 table-2\n",
+    .word_name = word_name,
+    .words_min = 1,
+    .words_max = COMMAND_WORDS_ANY,
+    .client = true,
+    .run = stop_run,
+};
+
+static const struct command pause_verb = {
+    .name = "countdown pause",
+    .text = "hold their clocks",
+    .usage = "KEY... [OPTION...]",
+    .about = "Pauses countdowns: what is left stays left.\n",
+    .after = "example: tocsin countdown pause table-1\n",
+    .word_name = word_name,
+    .words_min = 1,
+    .words_max = COMMAND_WORDS_ANY,
+    .client = true,
+    .run = pause_run,
+};
+
+static const struct command resume_verb = {
+    .name = "countdown resume",
+    .text = "let them go on with what was left",
+    .usage = "KEY... [OPTION...]",
+    .about = "Resumes paused countdowns, with what was left.\n",
+    .after = "example: tocsin countdown resume table-1\n",
+    .word_name = word_name,
+    .words_min = 1,
+    .words_max = COMMAND_WORDS_ANY,
+    .client = true,
+    .run = resume_run,
+};
+
+static const struct command give_command = {
+    .name = "countdown give",
+    .text = "give more time",
+    .usage = "KEY TIME [OPTION...]",
+    .about = "Gives a countdown more time, whether it runs or is paused.\n",
+    .after = "example: tocsin countdown give table-1 5s\n",
+    .word_name = "the key of a countdown, or how much time to give,",
+    .words_min = 2,
+    .words_max = 2,
+    .client = true,
+    .run = give_run,
+};
+
+/* ---- all of them */
+
+static const struct command *const verbs[] = {
+    &start_command, &show_verb,   &ls_verb,      &stop_command,
+    &pause_verb,    &resume_verb, &give_command, &countdown_watch_command,
+    NULL,
+};
+
+const struct command countdown_command = {
+    .name = "countdown",
+    .text = "time that runs out for somebody: start, watch, pause, stop",
+    .usage = "VERB [OPTION...]",
+    .about = "A countdown is time that runs out for somebody: a player's turn, a bid, an answer.\n"
+             "The server keeps it, also over a restart.\n",
+    .after = "example: tocsin countdown start table-1 --owner ada --for 30s\n"
+             "         tocsin countdown watch table-1\n"
+             "exit codes: 0 done, 1 refused, 2 usage, 3 cannot reach the server\n"
+             "tocsin countdown VERB --help tells more.\n",
+    .verbs = verbs,
+};
