@@ -91,6 +91,15 @@ enum tocsin_status coordinator_stop(struct rooms *rooms, struct change *change, 
     return countdown_stop(rooms->countdowns, change, clock_key(id, key));
 }
 
+enum tocsin_status coordinator_find(struct rooms *rooms, struct change *change, struct bytes id,
+                                    struct room *ret_room)
+{
+    char key[CLOCK_KEY_BYTES];
+    enum tocsin_status status = room_find(rooms, change, id, ret_room);
+    return status == TOCSIN_OK ? countdown_expect(rooms->countdowns, change, clock_key(id, key))
+                               : status;
+}
+
 static enum tocsin_status sync_clock(struct rooms *rooms, struct change *change,
                                      const struct room *room)
 {

@@ -101,7 +101,7 @@ static enum tocsin_status place(void *arg, struct change *change)
     struct rooms *rooms = thought->rooms;
     struct room room;
     enum tocsin_status status =
-        room_find(rooms, change, (struct bytes){thought->job.room_id, ROOM_ID_BYTES}, &room);
+        coordinator_find(rooms, change, (struct bytes){thought->job.room_id, ROOM_ID_BYTES}, &room);
     if (status != TOCSIN_OK)
         return status;
     if (!room_ai_moves(&room) || !is_about(&thought->job, &room))

@@ -287,7 +287,8 @@ static enum tocsin_status run(void *arg, struct change *change)
     call->code = NULL;
     call->why.text[0] = '\0';
     call->told = call->found = false;
-    enum tocsin_status status = room_find(call->rooms, change, call->command.room_id, &call->room);
+    enum tocsin_status status =
+        coordinator_find(call->rooms, change, call->command.room_id, &call->room);
     if (status == TOCSIN_NONE)
         return refuse(call, OUTCOME_MISSING, "NOT_FOUND", "there is no such room");
     if (status != TOCSIN_OK)

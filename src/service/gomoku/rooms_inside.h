@@ -184,6 +184,10 @@ enum bulletin_kind { BULLETIN_SNAPSHOT, BULLETIN_STATE, BULLETIN_SWAPPED, BULLET
 /* The room as it is now, its clock, and what is told when they are durable. */
 enum tocsin_status coordinator_change(struct rooms *rooms, struct change *change, struct room *room,
                                       enum bulletin_kind kind);
+/* The room, for a change of it, when its clock can be had as well: all such changes run in order
+ * of arrival. NONE, BUSY: as room_find. */
+enum tocsin_status coordinator_find(struct rooms *rooms, struct change *change, struct bytes id,
+                                    struct room *ret_room);
 enum tocsin_status coordinator_stop(struct rooms *rooms, struct change *change, struct bytes id);
 void coordinator_register(struct rooms *rooms);
 
