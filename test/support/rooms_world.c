@@ -43,7 +43,10 @@ static bool has_subscribers(void *arg, const char *destination)
 
 static void send_to(void *arg, uint64_t session, const char *queue, struct bytes json)
 {
-    keep(arg, session, queue, json);
+    struct rooms_world *world = arg;
+    if (world->on_sent != NULL)
+        world->on_sent(session, queue, json);
+    keep(world, session, queue, json);
 }
 
 static void think(void *arg, struct room_job *job)

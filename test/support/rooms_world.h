@@ -31,7 +31,9 @@ struct rooms_world {
     struct rooms_limits limits;
     bool ai_timed;
     bool deaf;      /* nobody has subscribed */
-    bool forgetful; /* only the judge listens: what was heard is not kept */
+    bool forgetful; /* what was heard is not kept */
+    /* What is sent to a session, as it is sent; may be NULL. */
+    void (*on_sent)(uint64_t session, const char *queue, struct bytes json);
     struct rooms_judge judge;
     bool unjudged; /* what it says does not count */
     struct heard heard[HEARD_MAX];
