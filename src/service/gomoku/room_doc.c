@@ -14,8 +14,6 @@
 #include "base/json_read.h"
 #include "service/gomoku/rooms_inside.h"
 
-enum { NAMES_MAX = 16 };
-
 /* ---- reading */
 
 /* Where the fields of one object go; false: not what was written. */
@@ -248,12 +246,17 @@ static bool read_room_field(struct fields *fields, size_t which)
 enum tocsin_status room_decode(const struct engine_record *record, struct room *ret_room)
 {
     struct json_reader reader;
-    struct fields fields = {&reader,         room_names, sizeof room_names / sizeof room_names[0],
-                            read_room_field, ret_room,   NULL};
     *ret_room = (struct room){.rev = record->rev};
     if (record->key.size != ROOM_ID_BYTES)
         return TOCSIN_DAMAGED;
     memcpy(ret_room->id, record->key.at, ROOM_ID_BYTES);
+    struct fields fields = {
+        .reader = &reader,
+        .names = room_names,
+        .count = sizeof room_names / sizeof room_names[0],
+        .read = read_room_field,
+        .room = ret_room,
+    };
     json_reader_init(&reader, record->doc.at, record->doc.size, 0);
     bool ok = read_object(&fields) && json_read_finish(&reader, NULL) == TOCSIN_OK &&
               turn_rules_valid(&ret_room->clock.rules, NULL) == TOCSIN_OK &&

@@ -46,8 +46,8 @@ struct opening {
 static bool is_full(const struct rooms *rooms)
 {
     uint64_t count = rooms->opening - 1; /* this one */
-    for (uint8_t mark = MARK_WAITING; mark <= MARK_ENDED; mark++)
-        count += engine_mark_count(rooms->engine, rooms->kind, mark);
+    for (int mark = MARK_WAITING; mark <= MARK_ENDED; mark++)
+        count += engine_mark_count(rooms->engine, rooms->kind, (uint8_t)mark);
     return count >= rooms->limits.rooms;
 }
 
@@ -224,9 +224,9 @@ static void ring_init(struct errand *ring)
 
 static void ring_release(struct errand *ring)
 {
-    while (ring->next != ring) {
-        struct errand *errand = ring->next;
-        errand_end(errand);
+    struct errand *next;
+    for (struct errand *errand = ring->next; errand != ring; errand = next) {
+        next = errand->next;
         free(errand);
     }
 }

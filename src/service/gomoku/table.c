@@ -240,8 +240,11 @@ void table_drop(struct rooms *rooms, struct bytes id)
     struct table *table = table_find(rooms, id);
     if (table == NULL)
         return;
-    while (table->here != NULL)
-        leave(table->here);
+    struct presence *next;
+    for (struct presence *it = table->here; it != NULL; it = next) {
+        next = it->next_here;
+        leave(it);
+    }
     engine_timer_cancel(rooms->engine, &table->notice);
     engine_timer_cancel(rooms->engine, &table->ai_timer);
     roster_drop(&rooms->tables, table->number);
@@ -251,13 +254,17 @@ void table_drop(struct rooms *rooms, struct bytes id)
 /* The engine is gone, and its timers with it. */
 void tables_release(struct rooms *rooms)
 {
-    while (rooms->tables.places.count > 0) {
-        struct table *table = rooms->tables.rows[0].item;
-        while (table->here != NULL)
-            leave(table->here);
-        roster_drop(&rooms->tables, table->number);
+    for (uint32_t i = 0; i < rooms->tables.places.count; i++) {
+        struct table *table = rooms->tables.rows[i].item;
+        struct presence *next;
+        for (struct presence *it = table->here; it != NULL; it = next) {
+            next = it->next_here;
+            free(it);
+        }
         free(table);
     }
+    for (uint32_t i = 0; i < rooms->visitors.places.count; i++)
+        free(rooms->visitors.rows[i].item);
     roster_release(&rooms->tables);
     roster_release(&rooms->visitors);
 }
