@@ -30,8 +30,9 @@ add_dependencies(runner_test runner_fixture)
 target_compile_definitions(runner_test PRIVATE RUNNER_FIXTURE="$<TARGET_FILE:runner_fixture>")
 
 # Its requests for memory come by the test, which refuses some.
-target_link_options(tasks_memory_test PRIVATE
-                    -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc)
+foreach(name IN ITEMS tasks_memory_test rooms_memory_test)
+    target_link_options(${name} PRIVATE -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc)
+endforeach()
 
 # Never built here, but clang-tidy finds how they are compiled (cmake/fuzz.cmake builds them).
 file(GLOB fuzz_sources CONFIGURE_DEPENDS test/fuzz/*_fuzz.c)

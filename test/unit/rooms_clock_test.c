@@ -168,6 +168,22 @@ TEST(a_move_at_the_deadline_is_late_and_one_before_it_is_not)
     rooms_world_release(&world);
 }
 
+/* Law 2: also when it begins in the middle of a millisecond. */
+TEST(a_turn_is_never_cut_short)
+{
+    struct players players;
+    rooms_world_start(&world);
+    rooms_world_play(&world, thirty, &players);
+    clock_manual_advance(&world.clock, 400000);
+    assert_string_equal(rooms_world_place(&world, &players, 1, 7, 7), "");
+    clock_manual_advance(&world.clock, INT64_C(29999999999));
+    rooms_world_settle(&world);
+    assert_string_equal(rooms_world_at(&world, &players, "phase"), "\"PLAYING\"");
+    rooms_world_pass(&world, 1);
+    assert_string_equal(rooms_world_at(&world, &players, "phase"), "\"ENDED\"");
+    rooms_world_release(&world);
+}
+
 static void to_the_disk(void)
 {
     struct elapsed_time wake;
