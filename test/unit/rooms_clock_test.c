@@ -370,6 +370,28 @@ TEST(a_restart_takes_up_what_runs_and_judges_what_ran_out)
     rooms_world_release(&world);
 }
 
+/* Turns are durations: who sets the wall clock gives nobody time, and takes none. */
+TEST(a_step_of_the_wall_clock_moves_no_deadline)
+{
+    for (int i = 0; i < 2; i++) {
+        struct players players;
+        rooms_world_start(&world);
+        rooms_world_play(&world, thirty, &players);
+        rooms_world_pass(&world, 10000);
+        world.clock.wall.ns += (i == 0 ? 1 : -1) * INT64_C(3600000000000);
+        world.unjudged = true; /* it holds deadlines against the wall */
+        engine_clock_stepped(world.engine);
+        rooms_world_settle(&world);
+        assert_string_equal(rooms_world_at(&world, &players, "clock.leftMs"), "20000");
+        assert_int_equal(deadline_of(&players) - rooms_world_wall_ms(&world), 20000);
+        rooms_world_pass(&world, 19999);
+        assert_string_equal(rooms_world_at(&world, &players, "phase"), "\"PLAYING\"");
+        rooms_world_pass(&world, 1);
+        assert_string_equal(rooms_world_at(&world, &players, "phase"), "\"ENDED\"");
+        rooms_world_release(&world);
+    }
+}
+
 /* ---- other clocks (C-30) */
 
 TEST(a_fischer_clock_keeps_its_banks)

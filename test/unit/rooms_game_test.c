@@ -152,6 +152,26 @@ TEST(a_forbidden_move_says_which_and_white_may)
     rooms_world_release(&world);
 }
 
+TEST(a_full_board_is_a_draw)
+{
+    struct room room;
+    struct room_wish wish = {.clock = {.mode = TURN_EACH, .bank_ms = 30000}};
+    struct room_time now = {1000, 1001};
+    room_init(&room, "0123456789abcdef", &wish);
+    assert_int_equal(room_ready(&room, GOMOKU_X, now), ROOM_DONE);
+    assert_int_equal(room_ready(&room, GOMOKU_O, now), ROOM_DONE);
+    for (int point = 0; point < GOMOKU_POINTS - 1; point++) {
+        int shifted = point % GOMOKU_SIZE + 2 * (point / GOMOKU_SIZE);
+        room.board.at[point] = shifted / 2 % 2 == 0 ? 'X' : 'O'; /* never more than two alike */
+    }
+    room.step = GOMOKU_POINTS - 1;
+    assert_int_equal(room_place(&room, GOMOKU_X, GOMOKU_POINTS - 1, now), ROOM_DONE);
+    assert_int_equal(room.winner, ROOM_DRAWN);
+    assert_int_equal(room.phase, ROOM_ENDED);
+    assert_int_equal(room.draws, 1);
+    assert_int_equal(room.seats[GOMOKU_X].wins + room.seats[GOMOKU_O].wins, 0);
+}
+
 TEST(who_resigns_loses_whoever_is_to_move)
 {
     struct players players;

@@ -62,7 +62,7 @@ static bool is_about(const struct room_job *job, const struct room *room)
     return job->game == room->game && job->step == room->step;
 }
 
-void ai_consider(struct table *table, const struct room *room)
+void room_ai_consider(struct table *table, const struct room *room)
 {
     struct rooms *rooms = table->rooms;
     if (table->ai != AI_IDLE && room_ai_moves(room) && is_about(&table->job, room))
@@ -156,7 +156,7 @@ void rooms_thought(struct rooms *rooms, struct room_job *job, int point)
 
 /* ---- a restart */
 
-void ai_note_load(struct rooms *rooms, const struct engine_head *head)
+void room_ai_note_load(struct rooms *rooms, const struct engine_head *head)
 {
     if (head->mark != MARK_AI_MOVES)
         return;
@@ -182,7 +182,7 @@ static void read_one(void *arg, enum tocsin_status status, const struct engine_r
     if (status == TOCSIN_OK && room_decode(record, &room) == TOCSIN_OK) {
         struct table *table = table_get(rooms, record->key);
         if (table != NULL)
-            ai_consider(table, &room);
+            room_ai_consider(table, &room);
         else
             rooms->unpublished++;
     }

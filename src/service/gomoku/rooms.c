@@ -82,7 +82,7 @@ static void made(void *arg, enum tocsin_status status)
     buffer_clear(&rooms->frame);
     if (status == TOCSIN_OK) {
         json_writer_init(&writer, &rooms->frame);
-        view_row(&writer, rooms, &opening->room, false);
+        room_view_row(&writer, rooms, &opening->room, false);
         status = buffer_status(&rooms->frame);
     }
     if (status == TOCSIN_OK)
@@ -121,7 +121,7 @@ static enum tocsin_status write_whole(void *service, struct json_writer *writer,
     struct room room;
     enum tocsin_status status = room_decode(record, &room);
     if (status == TOCSIN_OK)
-        view_room(writer, service, &room, NULL);
+        room_view_whole(writer, service, &room, NULL);
     return status;
 }
 
@@ -131,7 +131,7 @@ static enum tocsin_status write_row(void *service, struct json_writer *writer,
     struct room room;
     enum tocsin_status status = room_decode(record, &room);
     if (status == TOCSIN_OK)
-        view_row(writer, service, &room, true);
+        room_view_row(writer, service, &room, true);
     return status;
 }
 
@@ -212,7 +212,7 @@ static enum tocsin_status on_due(void *service, struct change *change,
 
 static void on_load(void *service, const struct engine_head *head)
 {
-    ai_note_load(service, head);
+    room_ai_note_load(service, head);
 }
 
 /* ---- life */

@@ -152,7 +152,7 @@ enum tocsin_status table_join(struct table *table, const struct room *room, uint
     presence->player = NO_PLAYER;
     struct presence *older = player == NO_PLAYER ? NULL : table_player(table, player);
     if (older != NULL) {
-        send_kicked(table->rooms, older->session, room, player);
+        room_send_kicked(table->rooms, older->session, room, player);
         leave(older);
     }
     presence->player = player;
@@ -165,7 +165,7 @@ enum tocsin_status table_join(struct table *table, const struct room *room, uint
 
 void rooms_gone(struct rooms *rooms, uint64_t session)
 {
-    commands_forget_session(rooms, session);
+    room_calls_forget(rooms, session);
     struct visitor *visitor = roster_get(&rooms->visitors, session);
     for (uint32_t left = visitor == NULL ? 0 : visitor->count; left > 0; left--) {
         struct table *table = visitor->first->table;
@@ -211,7 +211,7 @@ static void looked(void *arg, enum tocsin_status status)
     if (table != NULL) {
         table->noticing = false;
         if (status == TOCSIN_OK)
-            frame_snapshot(table, &it->room);
+            room_frame_snapshot(table, &it->room);
         else if (tocsin_status_retryable(status))
             arm_notice(table, NOTICE_AGAIN_MS);
     }
