@@ -18,11 +18,10 @@ struct sim {
     int key_count[ROOMS];
     uint64_t sessions[SLOTS];
     uint64_t next_session;
+    uint64_t asked; /* since the last crash */
     uint64_t answered;
     uint64_t done;
     uint64_t crashes;
-    uint64_t timeouts;
-    uint64_t moves;
 };
 
 static struct rooms_world world;
@@ -116,6 +115,7 @@ static void any_command(void)
         .y = (int64_t)below(6),
         .done = command_done,
     };
+    sim.asked++;
     rooms_command(world.rooms, &command);
 }
 
@@ -130,6 +130,7 @@ static void crash(void)
 {
     rooms_world_crash(&world);
     sim.crashes++;
+    sim.asked = sim.answered = 0;
     if (one_in(3))
         clock_manual_advance(&world.clock, (int64_t)below(60) * INT64_C(1000000000));
     for (int slot = 0; slot < SLOTS; slot++)
@@ -221,6 +222,7 @@ static void end(void)
     }
     rooms_world_settle(&world);
     check_rooms();
+    assert_int_equal(sim.answered, sim.asked);
     for (int i = 0; i < ROOMS; i++)
         assert_string_not_equal(at(rooms_world_room(&world, sim.rooms[i]), "phase"), "\"PLAYING\"");
     rooms_world_release(&world);

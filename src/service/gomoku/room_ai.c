@@ -13,7 +13,7 @@
 
 #include "service/gomoku/rooms_inside.h"
 
-enum { LEAST_MS = 1000, SPREAD_MS = 501, AGAIN_MS = 1000, RECOVERING_AT_ONCE = 256 };
+enum { LEAST_MS = 1000, SPREAD_MS = 500, AGAIN_MS = 1000, RECOVERING_AT_ONCE = 256 };
 
 /* A job on its way: through the port, and then through the change. */
 struct thought {
@@ -36,7 +36,8 @@ static void arm(struct table *table, int64_t delay_ms)
     table->ai_timer.fn = timer_due;
     table->ai_timer.arg = table;
     table->ai = AI_WAITS;
-    if (engine_timer_arm(engine, &table->ai_timer, engine_now_ms(engine) + delay_ms) != TOCSIN_OK) {
+    if (engine_timer_arm(engine, &table->ai_timer, engine_now_up_ms(engine) + delay_ms) !=
+        TOCSIN_OK) {
         table->ai = AI_IDLE;
         table->rooms->unpublished++;
     }

@@ -336,7 +336,8 @@ static void settled(void *arg, enum tocsin_status status)
     struct room_call *call = arg;
     if (status == TOCSIN_OK && call->command.verb == ROOM_RESUME && !call->gone)
         status = join(call);
-    if (status != TOCSIN_OK && status != TOCSIN_CONFLICT) {
+    bool ours = status == TOCSIN_CONFLICT && call->code != NULL;
+    if (status != TOCSIN_OK && !ours) {
         enum outcome outcome = outcome_of_status(status);
         (void)refuse(call, outcome, code_of(outcome), tocsin_status_text(status));
     }

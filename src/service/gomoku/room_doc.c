@@ -11,6 +11,8 @@
  * Seats X first. Phase and winner are the numbers of room.h, the clock's those of clock.h.
  */
 
+#include <assert.h>
+
 #include "base/json_read.h"
 #include "service/gomoku/rooms_inside.h"
 
@@ -376,6 +378,7 @@ enum tocsin_status room_put(struct rooms *rooms, struct change *change, struct r
         return buffer_status(&rooms->doc);
     /* A turn may be longer than a room is left alone: it is not dropped in the middle of one. */
     int64_t from = room_timed(room) ? turn_clock_deadline(&room->clock) : room->touched_ms;
+    assert(from != TURN_CLOCK_NEVER); /* whoever is timed has a clock that runs */
     struct bytes id = {room->id, ROOM_ID_BYTES};
     struct change_put put = {
         .kind = rooms->kind,

@@ -56,6 +56,7 @@ static enum tocsin_status make(void *arg, struct change *change)
     struct opening *opening = arg;
     struct rooms *rooms = opening->rooms;
     struct engine_record record;
+    opening->outcome = OUTCOME_UNAVAILABLE;
     if (is_full(rooms)) {
         opening->outcome = OUTCOME_TOO_MANY;
         return TOCSIN_CONFLICT;
