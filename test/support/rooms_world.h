@@ -31,14 +31,16 @@ struct rooms_world {
     struct rooms_limits limits;
     bool ai_timed;
     bool deaf;      /* nobody has subscribed */
-    bool forgetful; /* only the judge listens: what was heard is not kept */
+    bool forgetful; /* what was heard is not kept */
+    /* What is sent to a session, as it is sent; may be NULL. */
+    void (*on_sent)(uint64_t session, const char *queue, struct bytes json);
     struct rooms_judge judge;
+    bool unjudged; /* what it says does not count */
     struct heard heard[HEARD_MAX];
     size_t heard_count;
     struct room_job *jobs[JOBS_MAX];
     size_t job_count;
     uint64_t chance;
-    char keys[1024]; /* all that were sent, one after the other */
 };
 
 void rooms_world_start(struct rooms_world *world);
@@ -91,6 +93,18 @@ const char *rooms_world_by(struct rooms_world *world, const struct players *play
                            uint64_t session, enum room_verb verb);
 const char *rooms_world_place(struct rooms_world *world, const struct players *players,
                               uint64_t session, int x, int y);
+const char *rooms_world_resume(struct rooms_world *world, uint64_t session, const char *room,
+                               const char *key);
+/* X makes a row at the top, O one below it: four stones each; and the fifth of X. Of the two
+ * sessions, this one is X. */
+void rooms_world_four_each(struct rooms_world *world, const struct players *players,
+                           uint64_t x_session);
+void rooms_world_win(struct rooms_world *world, const struct players *players, uint64_t x_session);
+/* The value at a path of their room as GET has it. */
+const char *rooms_world_at(struct rooms_world *world, const struct players *players,
+                           const char *path);
+/* The side that a session was told last, as JSON. */
+const char *rooms_world_side(struct rooms_world *world, uint64_t session);
 
 /* The last that was heard there, or "". Session 0: published. */
 const char *rooms_world_last(struct rooms_world *world, uint64_t session, const char *where);

@@ -145,6 +145,13 @@ enum tocsin_status countdown_start(struct countdowns *all, struct change *change
     return countdown_change(all, change, &it, "started");
 }
 
+enum tocsin_status countdown_expect(struct countdowns *all, struct change *change, struct bytes key)
+{
+    struct engine_record record;
+    enum tocsin_status status = change_get(change, all->kind, key, &record);
+    return status == TOCSIN_NONE ? TOCSIN_OK : status;
+}
+
 enum tocsin_status countdown_stop(struct countdowns *all, struct change *change, struct bytes key)
 {
     struct engine_record record;

@@ -121,6 +121,10 @@ struct countdown_wish {
  * paused. INVALID: no owner. BUSY and the rest as change_put. */
 enum tocsin_status countdown_start(struct countdowns *countdowns, struct change *change,
                                    const struct countdown_wish *wish);
+/* BUSY when its doc has to be read first, else OK. A service that asks this before anything else
+ * in each of its changes reads the same docs in each, so that they run in order of arrival. */
+enum tocsin_status countdown_expect(struct countdowns *countdowns, struct change *change,
+                                    struct bytes key);
 /* OK also when there is none. */
 enum tocsin_status countdown_stop(struct countdowns *countdowns, struct change *change,
                                   struct bytes key);

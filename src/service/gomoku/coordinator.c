@@ -37,8 +37,8 @@ static void tell_sides(struct table *table, const struct room *room)
 {
     for (const struct presence *it = table->here; it != NULL; it = it->next_here) {
         if (it->player != NO_PLAYER)
-            send_seat(table->rooms, it->session, room, room_side_of_player(room, it->player),
-                      bytes_of(it->key));
+            room_send_seat(table->rooms, it->session, room, room_side_of_player(room, it->player),
+                           bytes_of(it->key));
     }
 }
 
@@ -49,13 +49,13 @@ static void tell(const struct bulletin *bulletin)
     if (table == NULL)
         return;
     if (bulletin->kind == BULLETIN_TIMEOUT)
-        frame_timeout(table, room, (int)room_to_move(room));
+        room_frame_timeout(table, room, (int)room_to_move(room));
     if (bulletin->kind == BULLETIN_SWAPPED)
         tell_sides(table, room);
     if (bulletin->kind != BULLETIN_SNAPSHOT)
-        frame_state(table, room);
-    frame_snapshot(table, room);
-    ai_consider(table, room);
+        room_frame_state(table, room);
+    room_frame_snapshot(table, room);
+    room_ai_consider(table, room);
 }
 
 static void bulletin_settled(void *arg, enum tocsin_status status)
@@ -89,6 +89,15 @@ enum tocsin_status coordinator_stop(struct rooms *rooms, struct change *change, 
 {
     char key[CLOCK_KEY_BYTES];
     return countdown_stop(rooms->countdowns, change, clock_key(id, key));
+}
+
+enum tocsin_status coordinator_find(struct rooms *rooms, struct change *change, struct bytes id,
+                                    struct room *ret_room)
+{
+    char key[CLOCK_KEY_BYTES];
+    enum tocsin_status status = room_find(rooms, change, id, ret_room);
+    return status == TOCSIN_OK ? countdown_expect(rooms->countdowns, change, clock_key(id, key))
+                               : status;
 }
 
 static enum tocsin_status sync_clock(struct rooms *rooms, struct change *change,
@@ -131,10 +140,10 @@ void room_event(struct rooms *rooms, struct change *change, const struct room *r
     buffer_clear(&rooms->event);
     json_writer_init(&writer, &rooms->event);
     json_write_object(&writer);
-    view_field(&writer, "roomId", room->id);
-    view_game_id(&writer, room);
-    view_number(&writer, "step", room->step);
-    view_number(&writer, "at", engine_wall_ms(rooms->engine));
+    room_view_field(&writer, "roomId", room->id);
+    room_view_game_id(&writer, room);
+    room_view_number(&writer, "step", room->step);
+    room_view_number(&writer, "at", engine_wall_ms(rooms->engine));
     if (more != NULL)
         more(&writer, rooms, room, arg);
     json_write_object_end(&writer);
@@ -149,10 +158,10 @@ static void end_fields(struct json_writer *writer, const struct rooms *rooms,
                        const struct room *room, const void *arg)
 {
     (void)rooms;
-    view_field(writer, "winner", view_winner(room));
-    view_field(writer, "reason", arg);
+    room_view_field(writer, "winner", room_view_winner(room));
+    room_view_field(writer, "reason", arg);
     json_write_key(writer, "series");
-    view_series(writer, room);
+    room_view_series(writer, room);
 }
 
 void room_event_end(struct rooms *rooms, struct change *change, const struct room *room,
@@ -170,17 +179,17 @@ static void moved_fields(struct json_writer *writer, const struct rooms *rooms,
     struct room turn = {.game = room->game, .step = room->step - 1};
     memcpy(turn.id, room->id, sizeof turn.id);
     room_version(&turn, version);
-    view_field(writer, "version", version);
-    view_side(writer, "side", moved->side);
-    view_number(writer, "x", room->last % GOMOKU_SIZE);
-    view_number(writer, "y", room->last / GOMOKU_SIZE);
+    room_view_field(writer, "version", version);
+    room_view_side(writer, "side", moved->side);
+    room_view_number(writer, "x", room->last % GOMOKU_SIZE);
+    room_view_number(writer, "y", room->last / GOMOKU_SIZE);
     json_write_key(writer, "deadlineEpochMs");
     if (moved->deadline_ms == TURN_CLOCK_NEVER) {
         json_write_null(writer);
         return;
     }
     json_write_int64(writer, engine_wall_of(rooms->engine, moved->deadline_ms, STORE_ELAPSED));
-    view_number(writer, "leftMs", moved->deadline_ms - engine_now_ms(rooms->engine));
+    room_view_number(writer, "leftMs", moved->deadline_ms - engine_now_ms(rooms->engine));
 }
 
 void room_event_moved(struct rooms *rooms, struct change *change, const struct room *room,
@@ -198,8 +207,8 @@ static void timeout_fields(struct json_writer *writer, const struct rooms *rooms
     (void)rooms;
     json_write_key(writer, "version");
     json_write_string(writer, countdown->version.at, countdown->version.size);
-    view_side(writer, "side", (int)room_to_move(room));
-    view_number(writer, "deadlineEpochMs", countdown->deadline_ms);
+    room_view_side(writer, "side", (int)room_to_move(room));
+    room_view_number(writer, "deadlineEpochMs", countdown->deadline_ms);
     json_write_key(writer, "fence");
     json_write_uint64(writer, countdown->fence);
 }
@@ -237,7 +246,7 @@ static void on_tick(void *service, const struct countdown *countdown, int64_t le
     struct rooms *rooms = service;
     struct table *table = table_get(rooms, countdown->home);
     if (table != NULL)
-        frame_tick(table, countdown, left_ms);
+        room_frame_tick(table, countdown, left_ms);
     else
         rooms->unpublished++;
 }

@@ -13,7 +13,7 @@
 
 #include "service/gomoku/rooms_inside.h"
 
-enum { LEAST_MS = 1000, SPREAD_MS = 501, AGAIN_MS = 1000, RECOVERING_AT_ONCE = 256 };
+enum { LEAST_MS = 1000, SPREAD_MS = 500, AGAIN_MS = 1000, RECOVERING_AT_ONCE = 256 };
 
 /* A job on its way: through the port, and then through the change. */
 struct thought {
@@ -36,7 +36,8 @@ static void arm(struct table *table, int64_t delay_ms)
     table->ai_timer.fn = timer_due;
     table->ai_timer.arg = table;
     table->ai = AI_WAITS;
-    if (engine_timer_arm(engine, &table->ai_timer, engine_now_ms(engine) + delay_ms) != TOCSIN_OK) {
+    if (engine_timer_arm(engine, &table->ai_timer, engine_now_up_ms(engine) + delay_ms) !=
+        TOCSIN_OK) {
         table->ai = AI_IDLE;
         table->rooms->unpublished++;
     }
@@ -62,7 +63,7 @@ static bool is_about(const struct room_job *job, const struct room *room)
     return job->game == room->game && job->step == room->step;
 }
 
-void ai_consider(struct table *table, const struct room *room)
+void room_ai_consider(struct table *table, const struct room *room)
 {
     struct rooms *rooms = table->rooms;
     if (table->ai != AI_IDLE && room_ai_moves(room) && is_about(&table->job, room))
@@ -101,7 +102,7 @@ static enum tocsin_status place(void *arg, struct change *change)
     struct rooms *rooms = thought->rooms;
     struct room room;
     enum tocsin_status status =
-        room_find(rooms, change, (struct bytes){thought->job.room_id, ROOM_ID_BYTES}, &room);
+        coordinator_find(rooms, change, (struct bytes){thought->job.room_id, ROOM_ID_BYTES}, &room);
     if (status != TOCSIN_OK)
         return status;
     if (!room_ai_moves(&room) || !is_about(&thought->job, &room))
@@ -156,7 +157,7 @@ void rooms_thought(struct rooms *rooms, struct room_job *job, int point)
 
 /* ---- a restart */
 
-void ai_note_load(struct rooms *rooms, const struct engine_head *head)
+void room_ai_note_load(struct rooms *rooms, const struct engine_head *head)
 {
     if (head->mark != MARK_AI_MOVES)
         return;
@@ -182,7 +183,7 @@ static void read_one(void *arg, enum tocsin_status status, const struct engine_r
     if (status == TOCSIN_OK && room_decode(record, &room) == TOCSIN_OK) {
         struct table *table = table_get(rooms, record->key);
         if (table != NULL)
-            ai_consider(table, &room);
+            room_ai_consider(table, &room);
         else
             rooms->unpublished++;
     }

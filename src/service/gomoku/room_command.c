@@ -101,7 +101,7 @@ static void seated_fields(struct json_writer *writer, const struct rooms *rooms,
 {
     (void)rooms;
     (void)room;
-    view_side(writer, "side", *(const int *)arg);
+    room_view_side(writer, "side", *(const int *)arg);
 }
 
 static enum tocsin_status take_seat(struct room_call *call, struct change *change, int side)
@@ -173,8 +173,8 @@ static enum tocsin_status join(struct room_call *call)
     if (status != TOCSIN_OK)
         return status;
     int side = call->player == NO_PLAYER ? ROOM_NO_SIDE : room_side_of_player(room, call->player);
-    send_seat(rooms, session, room, side, call->key);
-    send_full(rooms, session, room, side);
+    room_send_seat(rooms, session, room, side, call->key);
+    room_send_full(rooms, session, room, side);
     if (!call->told)
         table_notice(table);
     return TOCSIN_OK;
@@ -188,8 +188,8 @@ static void resigned_fields(struct json_writer *writer, const struct rooms *room
     char version[ROOM_WORD_BYTES];
     (void)rooms;
     room_version(room, version);
-    view_field(writer, "version", version);
-    view_side(writer, "side", *(const int *)arg);
+    room_view_field(writer, "version", version);
+    room_view_side(writer, "side", *(const int *)arg);
 }
 
 static void started_fields(struct json_writer *writer, const struct rooms *rooms,
@@ -198,7 +198,7 @@ static void started_fields(struct json_writer *writer, const struct rooms *rooms
     char version[ROOM_WORD_BYTES];
     (void)arg;
     room_version(room, version);
-    view_field(writer, "version", version);
+    room_view_field(writer, "version", version);
     json_write_key(writer, "deadlineEpochMs");
     if (room_timed(room))
         json_write_int64(writer, engine_wall_of(rooms->engine, turn_clock_deadline(&room->clock),
@@ -287,7 +287,8 @@ static enum tocsin_status run(void *arg, struct change *change)
     call->code = NULL;
     call->why.text[0] = '\0';
     call->told = call->found = false;
-    enum tocsin_status status = room_find(call->rooms, change, call->command.room_id, &call->room);
+    enum tocsin_status status =
+        coordinator_find(call->rooms, change, call->command.room_id, &call->room);
     if (status == TOCSIN_NONE)
         return refuse(call, OUTCOME_MISSING, "NOT_FOUND", "there is no such room");
     if (status != TOCSIN_OK)
@@ -322,8 +323,8 @@ static void answer(struct room_call *call)
     const struct room_command *command = &call->command;
     rooms->refused += call->code != NULL;
     if (call->code != NULL && !call->gone)
-        send_error(rooms, command->session, command->room_id, call->found ? &call->room : NULL,
-                   call->code, call->why.text);
+        room_send_error(rooms, command->session, command->room_id, call->found ? &call->room : NULL,
+                        call->code, call->why.text);
     if (command->done != NULL)
         command->done(command->arg, call->outcome, call->code, call->why.text);
     errand_end(&call->errand);
@@ -335,7 +336,8 @@ static void settled(void *arg, enum tocsin_status status)
     struct room_call *call = arg;
     if (status == TOCSIN_OK && call->command.verb == ROOM_RESUME && !call->gone)
         status = join(call);
-    if (status != TOCSIN_OK && status != TOCSIN_CONFLICT) {
+    bool ours = status == TOCSIN_CONFLICT && call->code != NULL;
+    if (status != TOCSIN_OK && !ours) {
         enum outcome outcome = outcome_of_status(status);
         (void)refuse(call, outcome, code_of(outcome), tocsin_status_text(status));
     }
@@ -375,7 +377,7 @@ static void refuse_at_once(struct rooms *rooms, const struct room_command *comma
     struct bytes id = command->room_id;
     id.size = id.size > ROOM_COMMAND_WORD_MAX ? ROOM_COMMAND_WORD_MAX : id.size;
     rooms->refused++;
-    send_error(rooms, command->session, id, NULL, code, detail);
+    room_send_error(rooms, command->session, id, NULL, code, detail);
     if (command->done != NULL)
         command->done(command->arg, outcome, code, detail);
 }
@@ -405,7 +407,7 @@ void rooms_command(struct rooms *rooms, const struct room_command *command)
     engine_change(rooms->engine, false, run, settled, call);
 }
 
-void commands_forget_session(struct rooms *rooms, uint64_t session)
+void room_calls_forget(struct rooms *rooms, uint64_t session)
 {
     for (struct errand *it = rooms->calls.next; it != &rooms->calls; it = it->next) {
         struct room_call *call = (struct room_call *)it;

@@ -11,10 +11,10 @@
  * Seats X first. Phase and winner are the numbers of room.h, the clock's those of clock.h.
  */
 
+#include <assert.h>
+
 #include "base/json_read.h"
 #include "service/gomoku/rooms_inside.h"
-
-enum { NAMES_MAX = 16 };
 
 /* ---- reading */
 
@@ -248,12 +248,17 @@ static bool read_room_field(struct fields *fields, size_t which)
 enum tocsin_status room_decode(const struct engine_record *record, struct room *ret_room)
 {
     struct json_reader reader;
-    struct fields fields = {&reader,         room_names, sizeof room_names / sizeof room_names[0],
-                            read_room_field, ret_room,   NULL};
     *ret_room = (struct room){.rev = record->rev};
     if (record->key.size != ROOM_ID_BYTES)
         return TOCSIN_DAMAGED;
     memcpy(ret_room->id, record->key.at, ROOM_ID_BYTES);
+    struct fields fields = {
+        .reader = &reader,
+        .names = room_names,
+        .count = sizeof room_names / sizeof room_names[0],
+        .read = read_room_field,
+        .room = ret_room,
+    };
     json_reader_init(&reader, record->doc.at, record->doc.size, 0);
     bool ok = read_object(&fields) && json_read_finish(&reader, NULL) == TOCSIN_OK &&
               turn_rules_valid(&ret_room->clock.rules, NULL) == TOCSIN_OK &&
@@ -373,6 +378,7 @@ enum tocsin_status room_put(struct rooms *rooms, struct change *change, struct r
         return buffer_status(&rooms->doc);
     /* A turn may be longer than a room is left alone: it is not dropped in the middle of one. */
     int64_t from = room_timed(room) ? turn_clock_deadline(&room->clock) : room->touched_ms;
+    assert(from != TURN_CLOCK_NEVER); /* whoever is timed has a clock that runs */
     struct bytes id = {room->id, ROOM_ID_BYTES};
     struct change_put put = {
         .kind = rooms->kind,

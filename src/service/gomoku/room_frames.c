@@ -23,9 +23,9 @@ static void begin_frame(struct table *table, struct json_writer *writer, const c
                         const char *type)
 {
     begin(table->rooms, writer);
-    view_field(writer, "roomId", table->id);
-    view_field(writer, "gameId", game_id);
-    view_field(writer, "type", type);
+    room_view_field(writer, "roomId", table->id);
+    room_view_field(writer, "gameId", game_id);
+    room_view_field(writer, "type", type);
     json_write_key(writer, "seq");
     json_write_uint64(writer, table_next_seq(table->rooms, table));
     json_write_key(writer, "payload");
@@ -47,7 +47,7 @@ static void publish(struct table *table, struct json_writer *writer)
 }
 
 /* Nothing is made when nobody listens. */
-void frame_tick(struct table *table, const struct countdown *countdown, int64_t left_ms)
+void room_frame_tick(struct table *table, const struct countdown *countdown, int64_t left_ms)
 {
     struct rooms *rooms = table->rooms;
     struct json_writer writer;
@@ -63,12 +63,12 @@ void frame_tick(struct table *table, const struct countdown *countdown, int64_t 
                    countdown->version.at);
     begin_frame(table, &writer, game_id, "TICK");
     json_write_object(&writer);
-    view_number(&writer, "left", countdown_seconds(left_ms));
-    view_number(&writer, "leftMs", left_ms);
+    room_view_number(&writer, "left", countdown_seconds(left_ms));
+    room_view_number(&writer, "leftMs", left_ms);
     json_write_key(&writer, "side");
     json_write_string(&writer, countdown->owner.at, countdown->owner.size);
-    view_number(&writer, "deadlineEpochMs",
-                engine_wall_of(rooms->engine, countdown->deadline_ms, countdown->basis));
+    room_view_number(&writer, "deadlineEpochMs",
+                     engine_wall_of(rooms->engine, countdown->deadline_ms, countdown->basis));
     json_write_object_end(&writer);
     publish(table, &writer);
 }
@@ -81,34 +81,34 @@ static void begin_of(struct table *table, struct json_writer *writer, const stru
     begin_frame(table, writer, game_id, type);
 }
 
-void frame_timeout(struct table *table, const struct room *room, int side)
+void room_frame_timeout(struct table *table, const struct room *room, int side)
 {
     struct json_writer writer;
     begin_of(table, &writer, room, "TIMEOUT");
     json_write_object(&writer);
-    view_side(&writer, "side", side);
+    room_view_side(&writer, "side", side);
     json_write_object_end(&writer);
     publish(table, &writer);
 }
 
-void frame_state(struct table *table, const struct room *room)
+void room_frame_state(struct table *table, const struct room *room)
 {
     struct json_writer writer;
     begin_of(table, &writer, room, "STATE");
     json_write_object(&writer);
     json_write_key(&writer, "state");
-    view_state(&writer, room);
+    room_view_state(&writer, room);
     json_write_key(&writer, "series");
-    view_series(&writer, room);
+    room_view_series(&writer, room);
     json_write_object_end(&writer);
     publish(table, &writer);
 }
 
-void frame_snapshot(struct table *table, const struct room *room)
+void room_frame_snapshot(struct table *table, const struct room *room)
 {
     struct json_writer writer;
     begin_of(table, &writer, room, "SNAPSHOT");
-    view_room(&writer, table->rooms, room, NULL);
+    room_view_whole(&writer, table->rooms, room, NULL);
     publish(table, &writer);
 }
 
@@ -124,13 +124,13 @@ static void send(struct rooms *rooms, uint64_t session, const char *queue)
                         (struct bytes){rooms->frame.data, rooms->frame.size});
 }
 
-void send_seat(struct rooms *rooms, uint64_t session, const struct room *room, int side,
-               struct bytes key)
+void room_send_seat(struct rooms *rooms, uint64_t session, const struct room *room, int side,
+                    struct bytes key)
 {
     struct json_writer writer;
     begin(rooms, &writer);
-    view_field(&writer, "roomId", room->id);
-    view_side(&writer, "side", side);
+    room_view_field(&writer, "roomId", room->id);
+    room_view_side(&writer, "side", side);
     json_write_key(&writer, "seatKey");
     if (side == ROOM_NO_SIDE)
         json_write_null(&writer);
@@ -140,48 +140,48 @@ void send_seat(struct rooms *rooms, uint64_t session, const struct room *room, i
     send(rooms, session, "gomoku.seat");
 }
 
-void send_full(struct rooms *rooms, uint64_t session, const struct room *room, int side)
+void room_send_full(struct rooms *rooms, uint64_t session, const struct room *room, int side)
 {
     struct json_writer writer;
     buffer_clear(&rooms->frame);
     json_writer_init(&writer, &rooms->frame);
-    view_room(&writer, rooms, room, &side);
+    room_view_whole(&writer, rooms, room, &side);
     send(rooms, session, "gomoku.full");
 }
 
-void send_kicked(struct rooms *rooms, uint64_t session, const struct room *room, int player)
+void room_send_kicked(struct rooms *rooms, uint64_t session, const struct room *room, int player)
 {
     struct json_writer writer;
     begin(rooms, &writer);
-    view_field(&writer, "roomId", room->id);
-    view_game_id(&writer, room);
-    view_side(&writer, "side", room_side_of_player(room, player));
-    view_field(&writer, "detail", "the seat was taken up by another connection with its key");
+    room_view_field(&writer, "roomId", room->id);
+    room_view_game_id(&writer, room);
+    room_view_side(&writer, "side", room_side_of_player(room, player));
+    room_view_field(&writer, "detail", "the seat was taken up by another connection with its key");
     json_write_object_end(&writer);
     send(rooms, session, "gomoku.kicked");
 }
 
 /* Code and detail stand by themselves, and in the payload that every frame has. */
-void send_error(struct rooms *rooms, uint64_t session, struct bytes room_id,
-                const struct room *room, const char *code, const char *detail)
+void room_send_error(struct rooms *rooms, uint64_t session, struct bytes room_id,
+                     const struct room *room, const char *code, const char *detail)
 {
     struct json_writer writer;
     begin(rooms, &writer);
     json_write_key(&writer, "roomId");
     json_write_string(&writer, room_id.at, room_id.size);
     if (room != NULL)
-        view_game_id(&writer, room);
+        room_view_game_id(&writer, room);
     else
-        view_field(&writer, "gameId", NULL);
-    view_field(&writer, "type", "ERROR");
+        room_view_field(&writer, "gameId", NULL);
+    room_view_field(&writer, "type", "ERROR");
     json_write_key(&writer, "seq");
     json_write_uint64(&writer, table_seq(rooms, table_find(rooms, room_id)));
-    view_field(&writer, "code", code);
-    view_field(&writer, "detail", detail);
+    room_view_field(&writer, "code", code);
+    room_view_field(&writer, "detail", detail);
     json_write_key(&writer, "payload");
     json_write_object(&writer);
-    view_field(&writer, "code", code);
-    view_field(&writer, "detail", detail);
+    room_view_field(&writer, "code", code);
+    room_view_field(&writer, "detail", detail);
     json_write_object_end(&writer);
     json_write_object_end(&writer);
     send(rooms, session, "errors");

@@ -3,7 +3,7 @@
 
 #include "service/gomoku/rooms_inside.h"
 
-void view_field(struct json_writer *writer, const char *name, const char *text)
+void room_view_field(struct json_writer *writer, const char *name, const char *text)
 {
     json_write_key(writer, name);
     if (text == NULL)
@@ -12,7 +12,7 @@ void view_field(struct json_writer *writer, const char *name, const char *text)
         json_write_text(writer, text);
 }
 
-void view_number(struct json_writer *writer, const char *name, int64_t value)
+void room_view_number(struct json_writer *writer, const char *name, int64_t value)
 {
     json_write_key(writer, name);
     json_write_int64(writer, value);
@@ -31,19 +31,19 @@ static const char *side_name(int side)
     return side == GOMOKU_X ? "X" : "O";
 }
 
-void view_side(struct json_writer *writer, const char *name, int side)
+void room_view_side(struct json_writer *writer, const char *name, int side)
 {
-    view_field(writer, name, side_name(side));
+    room_view_field(writer, name, side_name(side));
 }
 
-void view_game_id(struct json_writer *writer, const struct room *room)
+void room_view_game_id(struct json_writer *writer, const struct room *room)
 {
     char game_id[ROOM_WORD_BYTES];
     room_game_id(room, game_id);
-    view_field(writer, "gameId", game_id);
+    room_view_field(writer, "gameId", game_id);
 }
 
-const char *view_winner(const struct room *room)
+const char *room_view_winner(const struct room *room)
 {
     static const char *const names[] = {
         [ROOM_NOT_OVER] = NULL,
@@ -76,8 +76,8 @@ static const char *rule_name(const struct room *room)
 static void view_point(struct json_writer *writer, int point)
 {
     json_write_object(writer);
-    view_number(writer, "x", point % GOMOKU_SIZE);
-    view_number(writer, "y", point / GOMOKU_SIZE);
+    room_view_number(writer, "x", point % GOMOKU_SIZE);
+    room_view_number(writer, "y", point / GOMOKU_SIZE);
     json_write_object_end(writer);
 }
 
@@ -97,16 +97,16 @@ static void view_line(struct json_writer *writer, const struct room *room)
     json_write_array_end(writer);
 }
 
-void view_state(struct json_writer *writer, const struct room *room)
+void room_view_state(struct json_writer *writer, const struct room *room)
 {
     json_write_object(writer);
-    view_game_id(writer, room);
-    view_number(writer, "step", room->step);
+    room_view_game_id(writer, room);
+    room_view_number(writer, "step", room->step);
     json_write_key(writer, "board");
     json_write_string(writer, room->board.at, GOMOKU_POINTS);
-    view_side(writer, "current", (int)room_to_move(room));
+    room_view_side(writer, "current", (int)room_to_move(room));
     view_bool(writer, "over", room->winner != ROOM_NOT_OVER);
-    view_field(writer, "winner", view_winner(room));
+    room_view_field(writer, "winner", room_view_winner(room));
     json_write_key(writer, "lastMove");
     if (room->last == GOMOKU_NOWHERE)
         json_write_null(writer);
@@ -116,12 +116,12 @@ void view_state(struct json_writer *writer, const struct room *room)
     json_write_object_end(writer);
 }
 
-void view_series(struct json_writer *writer, const struct room *room)
+void room_view_series(struct json_writer *writer, const struct room *room)
 {
     json_write_object(writer);
-    view_number(writer, "X", (int64_t)room->seats[GOMOKU_X].wins);
-    view_number(writer, "O", (int64_t)room->seats[GOMOKU_O].wins);
-    view_number(writer, "draws", (int64_t)room->draws);
+    room_view_number(writer, "X", (int64_t)room->seats[GOMOKU_X].wins);
+    room_view_number(writer, "O", (int64_t)room->seats[GOMOKU_O].wins);
+    room_view_number(writer, "draws", (int64_t)room->draws);
     json_write_object_end(writer);
 }
 
@@ -150,8 +150,8 @@ static void view_both(struct json_writer *writer, const char *name, int64_t x, i
 {
     json_write_key(writer, name);
     json_write_object(writer);
-    view_number(writer, "X", x);
-    view_number(writer, "O", o);
+    room_view_number(writer, "X", x);
+    room_view_number(writer, "O", o);
     json_write_object_end(writer);
 }
 
@@ -169,17 +169,17 @@ static void view_clock(struct json_writer *writer, const struct engine *engine,
     struct turn_reading o = turn_clock_read(clock, GOMOKU_O, now);
     json_write_key(writer, "clock");
     json_write_object(writer);
-    view_side(writer, "side", runs ? (int)room_to_move(room) : ROOM_NO_SIDE);
-    view_number(writer, "leftMs", !runs ? 0 : (clock->to_move == GOMOKU_X ? x : o).flag_ms);
+    room_view_side(writer, "side", runs ? (int)room_to_move(room) : ROOM_NO_SIDE);
+    room_view_number(writer, "leftMs", !runs ? 0 : (clock->to_move == GOMOKU_X ? x : o).flag_ms);
     json_write_key(writer, "deadlineEpochMs");
     if (runs)
         json_write_int64(writer, engine_wall_of(engine, turn_clock_deadline(clock), STORE_ELAPSED));
     else
         json_write_null(writer);
     view_bool(writer, "running", runs);
-    view_field(writer, "mode", modes[clock->rules.mode]);
+    room_view_field(writer, "mode", modes[clock->rules.mode]);
     if (clock->rules.mode == TURN_EACH)
-        view_field(writer, "banks", NULL);
+        room_view_field(writer, "banks", NULL);
     else
         view_both(writer, "banks", x.bank_ms, o.bank_ms);
     if (clock->rules.mode == TURN_BYOYOMI)
@@ -187,50 +187,51 @@ static void view_clock(struct json_writer *writer, const struct engine *engine,
     json_write_object_end(writer);
 }
 
-void view_room(struct json_writer *writer, const struct rooms *rooms, const struct room *room,
-               const int *my_side)
+void room_view_whole(struct json_writer *writer, const struct rooms *rooms, const struct room *room,
+                     const int *my_side)
 {
     const struct table *table = table_find(rooms, (struct bytes){room->id, ROOM_ID_BYTES});
     json_write_object(writer);
-    view_field(writer, "roomId", room->id);
-    view_game_id(writer, room);
-    view_field(writer, "mode", mode_name(room));
-    view_field(writer, "rule", rule_name(room));
-    view_number(writer, "turnSeconds", room_turn_seconds(room));
-    view_field(writer, "phase", phase_name(room));
+    room_view_field(writer, "roomId", room->id);
+    room_view_game_id(writer, room);
+    room_view_field(writer, "mode", mode_name(room));
+    room_view_field(writer, "rule", rule_name(room));
+    room_view_number(writer, "turnSeconds", room_turn_seconds(room));
+    room_view_field(writer, "phase", phase_name(room));
     view_seats(writer, room, table);
     json_write_key(writer, "state");
-    view_state(writer, room);
+    room_view_state(writer, room);
     json_write_key(writer, "series");
-    view_series(writer, room);
-    view_number(writer, "spectators", table == NULL ? 0 : (int64_t)table_spectators(table));
+    room_view_series(writer, room);
+    room_view_number(writer, "spectators", table == NULL ? 0 : (int64_t)table_spectators(table));
     view_clock(writer, rooms->engine, room);
     json_write_key(writer, "seq");
     json_write_uint64(writer, table_seq(rooms, table));
     if (my_side != NULL)
-        view_side(writer, "mySide", *my_side);
+        room_view_side(writer, "mySide", *my_side);
     json_write_object_end(writer);
 }
 
-void view_row(struct json_writer *writer, const struct rooms *rooms, const struct room *room,
-              bool in_list)
+void room_view_row(struct json_writer *writer, const struct rooms *rooms, const struct room *room,
+                   bool in_list)
 {
     char game_id[ROOM_WORD_BYTES];
     room_game_id(room, game_id);
     json_write_object(writer);
-    view_field(writer, "room_id", room->id);
-    view_field(writer, "game_id", game_id);
-    view_field(writer, "mode", mode_name(room));
-    view_field(writer, "rule", rule_name(room));
-    view_number(writer, "turn_seconds", room_turn_seconds(room));
-    view_field(writer, "phase", phase_name(room));
+    room_view_field(writer, "room_id", room->id);
+    room_view_field(writer, "game_id", game_id);
+    room_view_field(writer, "mode", mode_name(room));
+    room_view_field(writer, "rule", rule_name(room));
+    room_view_number(writer, "turn_seconds", room_turn_seconds(room));
+    room_view_field(writer, "phase", phase_name(room));
     if (in_list) {
         const struct table *table = table_find(rooms, (struct bytes){room->id, ROOM_ID_BYTES});
         int64_t players = 0;
         for (int side = 0; side < ROOM_SIDES; side++)
             players += room->seats[side].taken || room->seats[side].ai;
-        view_number(writer, "players", players);
-        view_number(writer, "spectators", table == NULL ? 0 : (int64_t)table_spectators(table));
+        room_view_number(writer, "players", players);
+        room_view_number(writer, "spectators",
+                         table == NULL ? 0 : (int64_t)table_spectators(table));
     }
     json_write_object_end(writer);
 }

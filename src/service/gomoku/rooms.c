@@ -46,8 +46,8 @@ struct opening {
 static bool is_full(const struct rooms *rooms)
 {
     uint64_t count = rooms->opening - 1; /* this one */
-    for (uint8_t mark = MARK_WAITING; mark <= MARK_ENDED; mark++)
-        count += engine_mark_count(rooms->engine, rooms->kind, mark);
+    for (int mark = MARK_WAITING; mark <= MARK_ENDED; mark++)
+        count += engine_mark_count(rooms->engine, rooms->kind, (uint8_t)mark);
     return count >= rooms->limits.rooms;
 }
 
@@ -56,6 +56,7 @@ static enum tocsin_status make(void *arg, struct change *change)
     struct opening *opening = arg;
     struct rooms *rooms = opening->rooms;
     struct engine_record record;
+    opening->outcome = OUTCOME_UNAVAILABLE;
     if (is_full(rooms)) {
         opening->outcome = OUTCOME_TOO_MANY;
         return TOCSIN_CONFLICT;
@@ -82,7 +83,7 @@ static void made(void *arg, enum tocsin_status status)
     buffer_clear(&rooms->frame);
     if (status == TOCSIN_OK) {
         json_writer_init(&writer, &rooms->frame);
-        view_row(&writer, rooms, &opening->room, false);
+        room_view_row(&writer, rooms, &opening->room, false);
         status = buffer_status(&rooms->frame);
     }
     if (status == TOCSIN_OK)
@@ -121,7 +122,7 @@ static enum tocsin_status write_whole(void *service, struct json_writer *writer,
     struct room room;
     enum tocsin_status status = room_decode(record, &room);
     if (status == TOCSIN_OK)
-        view_room(writer, service, &room, NULL);
+        room_view_whole(writer, service, &room, NULL);
     return status;
 }
 
@@ -131,7 +132,7 @@ static enum tocsin_status write_row(void *service, struct json_writer *writer,
     struct room room;
     enum tocsin_status status = room_decode(record, &room);
     if (status == TOCSIN_OK)
-        view_row(writer, service, &room, true);
+        room_view_row(writer, service, &room, true);
     return status;
 }
 
@@ -212,7 +213,7 @@ static enum tocsin_status on_due(void *service, struct change *change,
 
 static void on_load(void *service, const struct engine_head *head)
 {
-    ai_note_load(service, head);
+    room_ai_note_load(service, head);
 }
 
 /* ---- life */
@@ -224,9 +225,9 @@ static void ring_init(struct errand *ring)
 
 static void ring_release(struct errand *ring)
 {
-    while (ring->next != ring) {
-        struct errand *errand = ring->next;
-        errand_end(errand);
+    struct errand *next;
+    for (struct errand *errand = ring->next; errand != ring; errand = next) {
+        next = errand->next;
         free(errand);
     }
 }

@@ -129,19 +129,19 @@ enum tocsin_status room_find(struct rooms *rooms, struct change *change, struct 
 
 /* ---- what is shown (room_view.c). Keys are in none of it. */
 
-void view_field(struct json_writer *writer, const char *name, const char *text);
-void view_number(struct json_writer *writer, const char *name, int64_t value);
-void view_side(struct json_writer *writer, const char *name, int side);
-void view_game_id(struct json_writer *writer, const struct room *room);
-const char *view_winner(const struct room *room);
-void view_state(struct json_writer *writer, const struct room *room);
-void view_series(struct json_writer *writer, const struct room *room);
+void room_view_field(struct json_writer *writer, const char *name, const char *text);
+void room_view_number(struct json_writer *writer, const char *name, int64_t value);
+void room_view_side(struct json_writer *writer, const char *name, int side);
+void room_view_game_id(struct json_writer *writer, const struct room *room);
+const char *room_view_winner(const struct room *room);
+void room_view_state(struct json_writer *writer, const struct room *room);
+void room_view_series(struct json_writer *writer, const struct room *room);
 /* The whole room. my_side: NULL when nobody asks. */
-void view_room(struct json_writer *writer, const struct rooms *rooms, const struct room *room,
-               const int *my_side);
+void room_view_whole(struct json_writer *writer, const struct rooms *rooms, const struct room *room,
+                     const int *my_side);
 /* {"room_id",…}: as a list has it, or as opening it is answered. */
-void view_row(struct json_writer *writer, const struct rooms *rooms, const struct room *room,
-              bool in_list);
+void room_view_row(struct json_writer *writer, const struct rooms *rooms, const struct room *room,
+                   bool in_list);
 
 /* ---- who is here (table.c) */
 
@@ -165,17 +165,17 @@ void table_notice(struct table *table);
 
 /* ---- what goes out (room_frames.c) */
 
-void frame_tick(struct table *table, const struct countdown *countdown, int64_t left_ms);
-void frame_timeout(struct table *table, const struct room *room, int side);
-void frame_state(struct table *table, const struct room *room);
-void frame_snapshot(struct table *table, const struct room *room);
-void send_seat(struct rooms *rooms, uint64_t session, const struct room *room, int side,
-               struct bytes key);
-void send_full(struct rooms *rooms, uint64_t session, const struct room *room, int side);
-void send_kicked(struct rooms *rooms, uint64_t session, const struct room *room, int player);
+void room_frame_tick(struct table *table, const struct countdown *countdown, int64_t left_ms);
+void room_frame_timeout(struct table *table, const struct room *room, int side);
+void room_frame_state(struct table *table, const struct room *room);
+void room_frame_snapshot(struct table *table, const struct room *room);
+void room_send_seat(struct rooms *rooms, uint64_t session, const struct room *room, int side,
+                    struct bytes key);
+void room_send_full(struct rooms *rooms, uint64_t session, const struct room *room, int side);
+void room_send_kicked(struct rooms *rooms, uint64_t session, const struct room *room, int player);
 /* room: NULL when there is none. */
-void send_error(struct rooms *rooms, uint64_t session, struct bytes room_id,
-                const struct room *room, const char *code, const char *detail);
+void room_send_error(struct rooms *rooms, uint64_t session, struct bytes room_id,
+                     const struct room *room, const char *code, const char *detail);
 
 /* ---- room and clock (coordinator.c) */
 
@@ -184,6 +184,10 @@ enum bulletin_kind { BULLETIN_SNAPSHOT, BULLETIN_STATE, BULLETIN_SWAPPED, BULLET
 /* The room as it is now, its clock, and what is told when they are durable. */
 enum tocsin_status coordinator_change(struct rooms *rooms, struct change *change, struct room *room,
                                       enum bulletin_kind kind);
+/* The room, for a change of it, when its clock can be had as well: all such changes run in order
+ * of arrival. NONE, BUSY: as room_find. */
+enum tocsin_status coordinator_find(struct rooms *rooms, struct change *change, struct bytes id,
+                                    struct room *ret_room);
 enum tocsin_status coordinator_stop(struct rooms *rooms, struct change *change, struct bytes id);
 void coordinator_register(struct rooms *rooms);
 
@@ -207,11 +211,11 @@ void room_event_moved(struct rooms *rooms, struct change *change, const struct r
 /* ---- the AI (room_ai.c) */
 
 /* The room is so, durably: if it is the AI's turn, it will move. */
-void ai_consider(struct table *table, const struct room *room);
-void ai_note_load(struct rooms *rooms, const struct engine_head *head);
+void room_ai_consider(struct table *table, const struct room *room);
+void room_ai_note_load(struct rooms *rooms, const struct engine_head *head);
 
 /* ---- commands (room_command.c) */
 
-void commands_forget_session(struct rooms *rooms, uint64_t session);
+void room_calls_forget(struct rooms *rooms, uint64_t session);
 
 #endif

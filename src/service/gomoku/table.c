@@ -152,7 +152,7 @@ enum tocsin_status table_join(struct table *table, const struct room *room, uint
     presence->player = NO_PLAYER;
     struct presence *older = player == NO_PLAYER ? NULL : table_player(table, player);
     if (older != NULL) {
-        send_kicked(table->rooms, older->session, room, player);
+        room_send_kicked(table->rooms, older->session, room, player);
         leave(older);
     }
     presence->player = player;
@@ -165,7 +165,7 @@ enum tocsin_status table_join(struct table *table, const struct room *room, uint
 
 void rooms_gone(struct rooms *rooms, uint64_t session)
 {
-    commands_forget_session(rooms, session);
+    room_calls_forget(rooms, session);
     struct visitor *visitor = roster_get(&rooms->visitors, session);
     for (uint32_t left = visitor == NULL ? 0 : visitor->count; left > 0; left--) {
         struct table *table = visitor->first->table;
@@ -211,7 +211,7 @@ static void looked(void *arg, enum tocsin_status status)
     if (table != NULL) {
         table->noticing = false;
         if (status == TOCSIN_OK)
-            frame_snapshot(table, &it->room);
+            room_frame_snapshot(table, &it->room);
         else if (tocsin_status_retryable(status))
             arm_notice(table, NOTICE_AGAIN_MS);
     }
@@ -240,8 +240,11 @@ void table_drop(struct rooms *rooms, struct bytes id)
     struct table *table = table_find(rooms, id);
     if (table == NULL)
         return;
-    while (table->here != NULL)
-        leave(table->here);
+    struct presence *next;
+    for (struct presence *it = table->here; it != NULL; it = next) {
+        next = it->next_here;
+        leave(it);
+    }
     engine_timer_cancel(rooms->engine, &table->notice);
     engine_timer_cancel(rooms->engine, &table->ai_timer);
     roster_drop(&rooms->tables, table->number);
@@ -251,13 +254,17 @@ void table_drop(struct rooms *rooms, struct bytes id)
 /* The engine is gone, and its timers with it. */
 void tables_release(struct rooms *rooms)
 {
-    while (rooms->tables.places.count > 0) {
-        struct table *table = rooms->tables.rows[0].item;
-        while (table->here != NULL)
-            leave(table->here);
-        roster_drop(&rooms->tables, table->number);
+    for (uint32_t i = 0; i < rooms->tables.places.count; i++) {
+        struct table *table = rooms->tables.rows[i].item;
+        struct presence *next;
+        for (struct presence *it = table->here; it != NULL; it = next) {
+            next = it->next_here;
+            free(it);
+        }
         free(table);
     }
+    for (uint32_t i = 0; i < rooms->visitors.places.count; i++)
+        free(rooms->visitors.rows[i].item);
     roster_release(&rooms->tables);
     roster_release(&rooms->visitors);
 }
