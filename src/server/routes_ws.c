@@ -8,7 +8,6 @@
 #include <uv.h>
 
 #include "base/json_write.h"
-#include "delivery/session.h"
 #include "delivery/stomp_socket.h"
 #include "server/inside.h"
 
@@ -41,9 +40,13 @@ static const char *on_connect(void *arg, struct session *session, struct bytes l
     return "passcode: a token of this server is needed";
 }
 
-/* As a problem over HTTP, on the queue that is for it. */
-static void tell_error(struct session *session, struct bytes destination, const char *code,
-                       const char *detail)
+struct topics *ws_topics(struct server *server)
+{
+    return server->ws->topics;
+}
+
+void ws_tell_error(struct session *session, struct bytes destination, const char *code,
+                   const char *detail)
 {
     struct buffer out;
     struct json_writer writer;
@@ -65,13 +68,21 @@ static void tell_error(struct session *session, struct bytes destination, const 
     buffer_release(&out);
 }
 
+/* Services add their rows here. */
+static const struct ws_destination destinations[] = {
+    {NULL, NULL},
+};
+
 static enum session_when on_send(void *arg, struct session *session,
                                  const struct stomp_frame *frame, uint64_t ticket)
 {
-    (void)arg;
-    (void)ticket;
-    tell_error(session, stomp_frame_header(frame, "destination"), "NOT_FOUND",
-               "destination: nobody takes what is sent there");
+    struct ws *ws = arg;
+    struct bytes name = stomp_frame_header(frame, "destination");
+    for (const struct ws_destination *at = destinations; at->name != NULL; at++) {
+        if (bytes_are(name, at->name))
+            return at->handle(&(struct ws_send){ws->server, session, frame, ticket});
+    }
+    ws_tell_error(session, name, "NOT_FOUND", "destination: nobody takes what is sent there");
     return SESSION_DONE;
 }
 
