@@ -22,12 +22,12 @@ struct frame {
     char data[];
 };
 
-enum { FRAME_BYTES_MAX = 1 << 30 };
+enum { FRAME_SIZE_MAX = 1 << 30 };
 
 /* With one reference, the caller's, who fills data. NULL: no memory. */
 static inline struct frame *frame_create(size_t size)
 {
-    assert(size <= FRAME_BYTES_MAX);
+    assert(size <= FRAME_SIZE_MAX);
     struct frame *frame = malloc(sizeof *frame + size);
     if (frame != NULL) {
         frame->references = 1;

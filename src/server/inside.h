@@ -6,6 +6,7 @@
 #include <signal.h>
 
 #include "base/log.h"
+#include "delivery/session.h"
 #include "engine/engine.h"
 #include "engine/threads.h"
 #include "net/http_server.h"
@@ -209,15 +210,21 @@ void ws_connect(const struct route_request *request);
 /* Nothing that is due by now is under way any more. */
 void operations_settled(struct server *server);
 
-enum tocsin_status ws_create(struct server *server);
-struct topics *ws_topics(const struct server *server);
-/* After all connections are closed. */
-void ws_destroy(struct server *server);
-void ws_set_metrics(struct server *server);
-
 void events_init(struct server *server);
 void events_end(struct server *server);
 void task_requests_release(struct server *server);
+
+/* ---- WebSockets (routes_ws.c) */
+
+enum tocsin_status ws_create(struct server *server);
+/* After all connections are closed. */
+void ws_destroy(struct server *server);
+void ws_set_metrics(struct server *server);
+/* For services to publish to. */
+struct topics *ws_topics(const struct server *server);
+/* A refusal: {"type":"ERROR","code","detail","destination"} on the session's /user/queue/errors. */
+void ws_tell_error(struct session *session, struct bytes destination, const char *code,
+                   const char *detail);
 
 /* ---- bodies (body.c): small JSON objects */
 

@@ -299,6 +299,7 @@ static enum tocsin_status create_rooms(struct live *live)
     return rooms_create(
         &(struct rooms_options){
             .engine = server->engine,
+            .idem = server->idem,
             .countdowns = server->countdowns,
             .limits = limits,
             .turn_seconds = (int64_t)config->gomoku.turn_seconds,

@@ -24,8 +24,4 @@ enum session_when live_on_send(struct live *live, struct session *session,
                                const struct stomp_frame *frame, uint64_t ticket);
 void live_on_end(struct live *live, struct session *session);
 
-/* On /user/queue/errors (routes_ws.c). */
-void ws_tell_error(struct session *session, struct bytes destination, const char *code,
-                   const char *detail);
-
 #endif

@@ -8,12 +8,11 @@
 #include <uv.h>
 
 #include "base/json_write.h"
-#include "delivery/session.h"
 #include "delivery/stomp_socket.h"
 #include "server/live.h"
 
 enum {
-    TOLD_PER_TURN = 128, /* subscribers: under a millisecond, with the writes it leads to */
+    TOLD_PER_TURN = 64, /* subscribers: some 0.4 ms, with the writes it leads to */
     ERROR_BYTES_MAX = 4096,
 };
 

@@ -98,11 +98,13 @@ void rooms_world_load(struct rooms_world *world)
                                                             .on_fatal = on_fatal},
                                    &world->engine, &why),
                      TOCSIN_OK);
-    assert_int_equal(countdowns_create(world->engine, &countdowns_limits_default,
+    assert_int_equal(idem_create(world->engine, &idem_limits_default, &world->idem), TOCSIN_OK);
+    assert_int_equal(countdowns_create(world->engine, world->idem, &countdowns_limits_default,
                                        (struct siphash_key){3, 4}, &world->countdowns),
                      TOCSIN_OK);
     struct rooms_options options = {
         .engine = world->engine,
+        .idem = world->idem,
         .countdowns = world->countdowns,
         .limits = world->limits,
         .turn_seconds = ROOM_TURN_SECONDS,
@@ -144,6 +146,7 @@ void rooms_world_crash(struct rooms_world *world)
     engine_destroy(world->engine);
     rooms_destroy(world->rooms);
     countdowns_destroy(world->countdowns);
+    idem_destroy(world->idem);
     world->engine = NULL;
     sim_crash(&world->sim);
     judge_crash(&world->judge);
@@ -212,15 +215,23 @@ static void got_json(void *arg, enum outcome outcome, uint64_t rev, struct bytes
     text[ok ? json.size : 0] = '\0';
 }
 
+static void got_opened(void *arg, enum outcome outcome, uint64_t rev, struct bytes json,
+                       const char *why, bool replayed)
+{
+    assert_false(replayed);
+    assert_int_equal(why[0] != '\0', outcome >= OUTCOME_INVALID);
+    got_json(arg, outcome, rev, json);
+}
+
 const char *rooms_world_opened(struct rooms_world *world, const char *body,
                                enum outcome *ret_outcome)
 {
-    struct room_wish wish;
     struct tocsin_why why = {""};
     struct got got = {0};
-    if (rooms_read_wish(world->rooms, bytes_of(body), &wish, &why) != TOCSIN_OK)
+    struct room_opening opening = {.fn = got_opened, .arg = &got};
+    if (rooms_read_wish(world->rooms, bytes_of(body), &opening.wish, &why) != TOCSIN_OK)
         fail_msg("%s", why.text);
-    rooms_open(world->rooms, &wish, got_json, &got);
+    rooms_open(world->rooms, &opening);
     rooms_world_settle(world);
     assert_true(got.done);
     *ret_outcome = got.outcome;

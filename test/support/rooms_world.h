@@ -26,6 +26,7 @@ struct rooms_world {
     struct clock_manual clock;
     struct sim_backend sim;
     struct engine *engine;
+    struct idem *idem;
     struct countdowns *countdowns;
     struct rooms *rooms;
     struct rooms_limits limits;

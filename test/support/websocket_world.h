@@ -77,7 +77,8 @@ static inline void websocket_world_on_data(void *arg, struct bytes piece)
         size_t size = websocket_head(WEBSOCKET_BINARY, piece.size, head);
         struct frame *first = frame_create(size);
         struct frame *second = frame_create(piece.size);
-        assert_true(first != NULL && second != NULL);
+        if (first == NULL || second == NULL)
+            abort();
         memcpy(first->data, head, size);
         memcpy(second->data, piece.at, piece.size);
         (void)websocket_send(peer->websocket, first, second);

@@ -5,6 +5,7 @@
 #include "service/gomoku/rooms.h"
 
 #include <assert.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "service/gomoku/rooms_inside.h"
@@ -37,10 +38,13 @@ void rooms_random_hex(struct rooms *rooms, char *ret_text, size_t digits)
 struct opening {
     struct errand errand;
     struct rooms *rooms;
+    struct room_opening asked;
     struct room room;
+    struct buffer answer;
     enum outcome outcome;
-    rooms_read_fn fn;
-    void *arg;
+    uint64_t rev;
+    bool replayed;
+    struct tocsin_why why;
 };
 
 static bool is_full(const struct rooms *rooms)
@@ -51,64 +55,88 @@ static bool is_full(const struct rooms *rooms)
     return count >= rooms->limits.rooms;
 }
 
-static enum tocsin_status make(void *arg, struct change *change)
+static enum tocsin_status make_new(struct opening *opening, struct change *change)
 {
-    struct opening *opening = arg;
     struct rooms *rooms = opening->rooms;
+    struct room *room = &opening->room;
+    struct bytes id = {room->id, ROOM_ID_BYTES};
     struct engine_record record;
-    opening->outcome = OUTCOME_UNAVAILABLE;
+    struct json_writer writer;
     if (is_full(rooms)) {
         opening->outcome = OUTCOME_TOO_MANY;
+        (void)snprintf(opening->why.text, sizeof opening->why.text,
+                       "as many rooms as may be (gomoku.rooms): try again later");
         return TOCSIN_CONFLICT;
     }
-    enum tocsin_status status =
-        change_get(change, rooms->kind, (struct bytes){opening->room.id, ROOM_ID_BYTES}, &record);
+    enum tocsin_status status = change_get(change, rooms->kind, id, &record);
     if (status == TOCSIN_OK)
         return TOCSIN_UNAVAILABLE; /* 64 bits of chance have come twice */
     if (status != TOCSIN_NONE)
         return status;
-    opening->room.created_ms = engine_wall_ms(rooms->engine);
-    status = room_put(rooms, change, &opening->room);
-    if (status == TOCSIN_OK)
-        room_event(rooms, change, &opening->room, "created", NULL, NULL);
-    return status;
+    room->created_ms = engine_wall_ms(rooms->engine);
+    status = room_put(rooms, change, room);
+    if (status != TOCSIN_OK)
+        return status;
+    room_event(rooms, change, room, "created", NULL, NULL);
+    json_writer_init(&writer, &opening->answer);
+    room_view_row(&writer, rooms, room, false);
+    opening->outcome = OUTCOME_MADE;
+    opening->rev = room->rev;
+    struct idem_said said = {
+        opening->outcome, opening->rev, {opening->answer.data, opening->answer.size}};
+    status = buffer_status(&opening->answer);
+    return status != TOCSIN_OK ? status
+                               : idem_keep(rooms->idem, change, &opening->asked.idem, id, &said);
+}
+
+static enum tocsin_status make(void *arg, struct change *change)
+{
+    struct opening *opening = arg;
+    struct idem_said said;
+    buffer_clear(&opening->answer);
+    enum tocsin_status status =
+        idem_find(opening->rooms->idem, change, &opening->asked.idem, &said);
+    opening->replayed = status == TOCSIN_OK;
+    if (status == TOCSIN_NONE)
+        return make_new(opening, change);
+    if (status != TOCSIN_OK && status != TOCSIN_CONFLICT && status != TOCSIN_FULL)
+        return status;
+    opening->outcome = said.outcome;
+    opening->rev = said.rev;
+    return idem_say(&said, &opening->answer, &opening->why);
 }
 
 static void made(void *arg, enum tocsin_status status)
 {
     struct opening *opening = arg;
-    struct rooms *rooms = opening->rooms;
-    struct json_writer writer;
-    rooms->opening--;
-    buffer_clear(&rooms->frame);
-    if (status == TOCSIN_OK) {
-        json_writer_init(&writer, &rooms->frame);
-        room_view_row(&writer, rooms, &opening->room, false);
-        status = buffer_status(&rooms->frame);
-    }
-    if (status == TOCSIN_OK)
-        opening->outcome = OUTCOME_MADE;
-    else if (status != TOCSIN_CONFLICT)
+    opening->rooms->opening--;
+    if (status != TOCSIN_OK && status != TOCSIN_CONFLICT) {
         opening->outcome = outcome_of_status(status);
-    opening->fn(opening->arg, opening->outcome, opening->room.rev,
-                (struct bytes){rooms->frame.data, rooms->frame.size});
+        (void)snprintf(opening->why.text, sizeof opening->why.text, "%s",
+                       tocsin_status_text(status));
+    }
+    opening->asked.fn(opening->asked.arg, opening->outcome, opening->rev,
+                      (struct bytes){opening->answer.data, opening->answer.size}, opening->why.text,
+                      opening->replayed);
     errand_end(&opening->errand);
+    buffer_release(&opening->answer);
     free(opening);
 }
 
-void rooms_open(struct rooms *rooms, const struct room_wish *wish, rooms_read_fn fn, void *arg)
+void rooms_open(struct rooms *rooms, const struct room_opening *asked)
 {
     struct opening *opening = calloc(1, sizeof *opening);
     char id[ROOM_ID_BYTES + 1];
     if (opening == NULL) {
-        fn(arg, OUTCOME_OVERLOADED, 0, (struct bytes){0});
+        asked->fn(asked->arg, OUTCOME_OVERLOADED, 0, (struct bytes){0},
+                  tocsin_status_text(TOCSIN_NO_MEMORY), false);
         return;
     }
     rooms_random_hex(rooms, id, ROOM_ID_BYTES);
     opening->rooms = rooms;
-    opening->fn = fn;
-    opening->arg = arg;
-    room_init(&opening->room, id, wish);
+    opening->asked = *asked;
+    buffer_init(&opening->answer, FRAME_BYTES_MAX);
+    room_init(&opening->room, id, &asked->wish);
     errand_begin(&rooms->errands, &opening->errand);
     rooms->opening++;
     engine_change(rooms->engine, false, make, made, opening);
@@ -240,6 +268,7 @@ enum tocsin_status rooms_create(const struct rooms_options *options, struct room
     if (rooms == NULL)
         return TOCSIN_NO_MEMORY;
     rooms->engine = options->engine;
+    rooms->idem = options->idem;
     rooms->countdowns = options->countdowns;
     rooms->limits = options->limits;
     rooms->port = options->port;

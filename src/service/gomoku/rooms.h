@@ -24,6 +24,7 @@
 #include "engine/engine.h"
 #include "service/countdown/countdowns.h"
 #include "service/gomoku/room.h"
+#include "service/idem/idem.h"
 #include "service/outcome.h"
 
 struct rooms;
@@ -64,6 +65,7 @@ extern const struct rooms_limits rooms_limits_default;
 
 struct rooms_options {
     struct engine *engine;
+    struct idem *idem;
     struct countdowns *countdowns;
     struct rooms_limits limits;
     int64_t turn_seconds; /* where a wish does not say (gomoku.turn.seconds) */
@@ -96,8 +98,17 @@ enum tocsin_status rooms_read_wish(const struct rooms *rooms, struct bytes json,
 
 /* OK or MADE, and the JSON with the rev; now or later. */
 typedef void (*rooms_read_fn)(void *arg, enum outcome outcome, uint64_t rev, struct bytes json);
-/* TOO_MANY: limits.rooms. */
-void rooms_open(struct rooms *rooms, const struct room_wish *wish, rooms_read_fn fn, void *arg);
+
+/* A room asked for; the bytes of the key are kept by the caller until fn. */
+struct room_opening {
+    struct room_wish wish;
+    struct idem_ask idem;
+    void (*fn)(void *arg, enum outcome outcome, uint64_t rev, struct bytes json, const char *why,
+               bool replayed);
+    void *arg;
+};
+/* MADE; TOO_MANY: limits.rooms. */
+void rooms_open(struct rooms *rooms, const struct room_opening *opening);
 void rooms_get(struct rooms *rooms, struct bytes id, rooms_read_fn fn, void *arg);
 /* {"rooms":[…],"next":cursor or null} */
 void rooms_list(struct rooms *rooms, uint64_t after, uint32_t limit, rooms_read_fn fn, void *arg);

@@ -66,6 +66,7 @@ struct errand {
 
 struct rooms {
     struct engine *engine;
+    struct idem *idem;
     struct countdowns *countdowns;
     struct rooms_limits limits;
     struct rooms_port port;
