@@ -26,7 +26,7 @@
 #include "base/clock.h"
 #include "service/gomoku/rules.h"
 
-#define GOMOKU_AI_BYTES (4u << 20)
+#define GOMOKU_AI_BYTES (8u << 20)
 
 struct gomoku_ai;
 

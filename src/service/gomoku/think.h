@@ -12,7 +12,7 @@
 #include "service/gomoku/field.h"
 
 enum {
-    THREATS_SIZE = 1 << 16,
+    THREATS_SIZE = 1 << 18,
     POSITIONS_SIZE = 1 << 17,
     THINK_LOOK_EVERY = 256, /* stones tried between two looks at the clock */
 };
