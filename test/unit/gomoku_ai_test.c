@@ -180,26 +180,23 @@ TEST(where_every_point_is_forbidden_there_is_none_to_choose)
 /* Without these limits it would think for hours. */
 TEST(thinking_ends_at_once_when_cancelled_and_at_the_deadline)
 {
-    static const char *const rows[] = {
-        "...............", "...............", "...............",
-        "...............", "...............", ".......O.......",
-        "......XX.......", ".......O.......", NULL,
-    };
     struct gomoku_ai *ai = new_ai();
-    struct gomoku_board board = drawn(rows);
+    struct gomoku_board board;
+    gomoku_board_init(&board);
+    board.at[GOMOKU_CENTRE] = 'X';
     atomic_bool cancel = true;
     struct gomoku_effort effort = {.nodes = UINT64_MAX, .cancel = &cancel};
     int point = GOMOKU_NOWHERE;
-    assert_int_equal(gomoku_ai_choose(ai, GOMOKU_RENJU, &board, GOMOKU_X, &effort, 1, &point),
+    assert_int_equal(gomoku_ai_choose(ai, GOMOKU_RENJU, &board, GOMOKU_O, &effort, 1, &point),
                      TOCSIN_OK);
-    assert_true(gomoku_legal(GOMOKU_RENJU, &board, GOMOKU_X, point));
+    assert_true(gomoku_legal(GOMOKU_RENJU, &board, GOMOKU_O, point));
 
     struct clock_manual manual = {.elapsed = {1000}};
     struct clock clock = clock_of_manual(&manual);
     effort = (struct gomoku_effort){.clock = &clock, .until = {1000}};
-    assert_int_equal(gomoku_ai_choose(ai, GOMOKU_RENJU, &board, GOMOKU_X, &effort, 1, &point),
+    assert_int_equal(gomoku_ai_choose(ai, GOMOKU_RENJU, &board, GOMOKU_O, &effort, 1, &point),
                      TOCSIN_OK);
-    assert_true(gomoku_legal(GOMOKU_RENJU, &board, GOMOKU_X, point));
+    assert_true(gomoku_legal(GOMOKU_RENJU, &board, GOMOKU_O, point));
     gomoku_ai_destroy(ai);
 }
 
