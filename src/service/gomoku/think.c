@@ -6,8 +6,12 @@ void think_allow(struct think *think, unsigned hundredths)
     const struct gomoku_effort *effort = think->effort;
     think->is_over = false;
     think->look_nodes = 0;
-    think->part_nodes =
-        effort->nodes == 0 ? UINT64_MAX : effort->nodes / 100 * hundredths + hundredths;
+    /* Of a few stones, each part may still try some; all is never more than all. */
+    think->part_nodes = effort->nodes / 100 * hundredths + hundredths;
+    if (hundredths == 100)
+        think->part_nodes = effort->nodes;
+    if (effort->nodes == 0)
+        think->part_nodes = UINT64_MAX;
     if (effort->clock != NULL) {
         int64_t all_ns = effort->until.ns - think->started_ns;
         think->part_ns = think->started_ns + (all_ns > 0 ? all_ns / 100 * hundredths : 0);
