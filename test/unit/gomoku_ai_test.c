@@ -180,26 +180,23 @@ TEST(where_every_point_is_forbidden_there_is_none_to_choose)
 /* Without these limits it would think for hours. */
 TEST(thinking_ends_at_once_when_cancelled_and_at_the_deadline)
 {
-    static const char *const rows[] = {
-        "...............", "...............", "...............",
-        "...............", "...............", ".......O.......",
-        "......XX.......", ".......O.......", NULL,
-    };
     struct gomoku_ai *ai = new_ai();
-    struct gomoku_board board = drawn(rows);
+    struct gomoku_board board;
+    gomoku_board_init(&board);
+    board.at[GOMOKU_CENTRE] = 'X';
     atomic_bool cancel = true;
     struct gomoku_effort effort = {.nodes = UINT64_MAX, .cancel = &cancel};
     int point = GOMOKU_NOWHERE;
-    assert_int_equal(gomoku_ai_choose(ai, GOMOKU_RENJU, &board, GOMOKU_X, &effort, 1, &point),
+    assert_int_equal(gomoku_ai_choose(ai, GOMOKU_RENJU, &board, GOMOKU_O, &effort, 1, &point),
                      TOCSIN_OK);
-    assert_true(gomoku_legal(GOMOKU_RENJU, &board, GOMOKU_X, point));
+    assert_true(gomoku_legal(GOMOKU_RENJU, &board, GOMOKU_O, point));
 
     struct clock_manual manual = {.elapsed = {1000}};
     struct clock clock = clock_of_manual(&manual);
     effort = (struct gomoku_effort){.clock = &clock, .until = {1000}};
-    assert_int_equal(gomoku_ai_choose(ai, GOMOKU_RENJU, &board, GOMOKU_X, &effort, 1, &point),
+    assert_int_equal(gomoku_ai_choose(ai, GOMOKU_RENJU, &board, GOMOKU_O, &effort, 1, &point),
                      TOCSIN_OK);
-    assert_true(gomoku_legal(GOMOKU_RENJU, &board, GOMOKU_X, point));
+    assert_true(gomoku_legal(GOMOKU_RENJU, &board, GOMOKU_O, point));
     gomoku_ai_destroy(ai);
 }
 
@@ -309,7 +306,7 @@ TEST(random_and_greedy_play_lose_from_either_side)
         enum gomoku_rule rule = (enum gomoku_rule)(i % 2);
         enum gomoku_side side = (enum gomoku_side)(i / 2);
         assert_true(ai_wins(ai, rule, side, RANDOM, 1000, &random));
-        assert_true(ai_wins(ai, rule, side, GREEDY, 6000, &random));
+        assert_true(ai_wins(ai, rule, side, GREEDY, 4000, &random));
     }
     gomoku_ai_destroy(ai);
 }
@@ -342,9 +339,9 @@ TEST(most_puzzles_are_solved_with_little_effort)
     struct gomoku_ai *ai = new_ai();
     int count = 0;
     for (size_t i = 0; i < puzzles.count; i++)
-        count += solved(ai, &puzzles.at[i], 20000);
+        count += solved(ai, &puzzles.at[i], 10000);
     gomoku_ai_destroy(ai);
-    if (count < 15)
+    if (count < 14)
         fail_msg("%d of 20 solved", count);
 }
 
@@ -415,7 +412,7 @@ static bool is_won(struct prover *prover, struct gomoku_board *board, int moves)
 
 TEST(puzzles_are_won_against_every_legal_answer)
 {
-    /* Under a sanitizer only those by fours. */
+    /* Under a sanitizer only those by fours; the longest with TOCSIN_EFFORT=10. */
     static const struct {
         const char *name;
         uint64_t effort; /* of test_effort(1000): from which on */
@@ -431,14 +428,10 @@ TEST(puzzles_are_won_against_every_legal_answer)
         {"quintet: white, two points", 1000},
         {"game 1:", 1000},
         {"game 2:", 0},
-        {"game 3:", 1000},
-        {"game 4:", 1000},
-        {"game 5:", 1000},
-        {"game 6:", 1000},
-        {"quintet: black, twelve", 10000},
-        {"quintet: black, fourteen", 10000},
-        {"quintet: white, fifteen", 10000},
-        {"nachirenju", 10000},
+        {"game 3:", 10000},
+        {"game 4:", 10000},
+        {"game 5:", 10000},
+        {"game 6:", 10000},
     };
     static struct gomoku_cases puzzles;
     assert_true(gomoku_cases_load(TEST_DATA "/gomoku-puzzles.txt", &puzzles));

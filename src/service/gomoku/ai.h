@@ -4,8 +4,8 @@
  * A program that a casual player respects. It looks, in this order, for a five; for the point
  * that stops one; for a win by fours alone, each of which must be answered; for a win by
  * threes and fours; and then, by alpha-beta search over the points near stones, for the best
- * that either side can get, leaving out what loses to such an attack of the other side.
- * docs of the parts: threat.h, search.h, field.h.
+ * that either side can get, leaving out what loses to such an attack of the other side. Its
+ * parts are field.h, threat.h and search.h.
  *
  * Promise   the point is legal by the rules, also when there was no time at all. In RENJU black
  *           never plays a forbidden point, and white knows which they are. The first stone
@@ -26,7 +26,7 @@
 #include "base/clock.h"
 #include "service/gomoku/rules.h"
 
-#define GOMOKU_AI_BYTES (4u << 20)
+#define GOMOKU_AI_BYTES (8u << 20)
 
 struct gomoku_ai;
 

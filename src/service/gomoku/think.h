@@ -12,9 +12,9 @@
 #include "service/gomoku/field.h"
 
 enum {
-    THREATS_SIZE = 1 << 16,
+    THREATS_SIZE = 1 << 18,
     POSITIONS_SIZE = 1 << 17,
-    THINK_CLOCK_EVERY = 256, /* stones tried between two looks at the clock */
+    THINK_LOOK_EVERY = 256, /* stones tried between two looks at the clock */
 };
 
 /* Whether an attack works; see threat.c. */
@@ -37,6 +37,7 @@ struct think {
     struct field field;
     const struct gomoku_effort *effort;
     uint64_t nodes;
+    uint64_t look_nodes; /* when to look at the clock again */
     uint64_t part_nodes; /* up to which this part of the effort goes */
     int64_t part_ns;
     int64_t started_ns;

@@ -123,8 +123,21 @@ int threat_by_fours(struct think *think, enum gomoku_side side, int depth)
 
 struct moves {
     int point[GOMOKU_POINTS];
+    int value[GOMOKU_POINTS];
     int count;
 };
+
+/* Kept sorted, the most valuable first. */
+static void insert(struct moves *moves, int point, int value)
+{
+    int i = moves->count++;
+    for (; i > 0 && moves->value[i - 1] < value; i--) {
+        moves->point[i] = moves->point[i - 1];
+        moves->value[i] = moves->value[i - 1];
+    }
+    moves->point[i] = point;
+    moves->value[i] = value;
+}
 
 /* What a search by threes is about. */
 struct attack {
@@ -136,7 +149,7 @@ struct attack {
 static bool attack_works(struct attack *attack, int depth, int *ret_point);
 
 /* Every answer to a threatened straight four at `goal`: to take a point of one of its lines, or
- * to make a four first. */
+ * to make a four first. What is worth most to both comes first: it fails an attack soonest. */
 static void list_defences(const struct attack *attack, int goal, struct moves *moves)
 {
     const struct field *field = &attack->think->field;
@@ -155,7 +168,7 @@ static void list_defences(const struct attack *attack, int goal, struct moves *m
     for (int point = 0; point < GOMOKU_POINTS; point++) {
         if ((is_listed[point] || is_four(field, defender, point)) &&
             field_legal(field, defender, point))
-            moves->point[moves->count++] = point;
+            insert(moves, point, field->score[0][point] + field->score[1][point]);
     }
 }
 
@@ -208,14 +221,9 @@ static void list_threats(const struct attack *attack, struct moves *moves)
     const struct field *field = &attack->think->field;
     moves->count = 0;
     for (int point = 0; point < GOMOKU_POINTS; point++) {
-        if (field->board.at[point] != GOMOKU_EMPTY ||
-            field->level[attack->side][point] < LEVEL_THREE)
-            continue;
-        int i = moves->count++;
-        const int16_t *score = field->score[attack->side];
-        for (; i > 0 && score[moves->point[i - 1]] < score[point]; i--)
-            moves->point[i] = moves->point[i - 1];
-        moves->point[i] = point;
+        if (field->board.at[point] == GOMOKU_EMPTY &&
+            field->level[attack->side][point] >= LEVEL_THREE)
+            insert(moves, point, field->score[attack->side][point]);
     }
 }
 

@@ -6,7 +6,9 @@
  * the line that would become a straight four, and whatever four the other side has in
  * between; it is searched deeper and deeper, a move of the attacker at a time.
  *
- * Promise   a win that is found is one: no answer is left out. That none is found means little.
+ * Promise   a win that is found is one: no answer is left out, but for one thing in renju: a
+ *           white stone elsewhere that makes the point black needs a double-three, by making a
+ *           forbidden point of it allowed. That no win is found means little.
  */
 #ifndef TOCSIN_SERVICE_GOMOKU_THREAT_H
 #define TOCSIN_SERVICE_GOMOKU_THREAT_H
