@@ -280,6 +280,11 @@ enum tocsin_status rooms_create(const struct rooms_options *options, struct room
     buffer_init(&rooms->doc, DOC_BYTES_MAX);
     buffer_init(&rooms->event, DOC_BYTES_MAX);
     buffer_init(&rooms->frame, FRAME_BYTES_MAX);
+    /* Who has been seated must be told the key: a frame never waits for memory. */
+    if (buffer_reserve(&rooms->frame, FRAME_BYTES_MAX) == NULL) {
+        free(rooms);
+        return TOCSIN_NO_MEMORY;
+    }
     rooms->kind_info = (struct engine_kind){
         .name = "room", .on_due = on_due, .on_load = on_load, .service = rooms};
     rooms->kind = engine_add_kind(rooms->engine, &rooms->kind_info);
