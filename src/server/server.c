@@ -317,6 +317,57 @@ static enum tocsin_status open_store(struct server *server)
         &server->store, &server->store_state, &server->why);
 }
 
+static enum tocsin_status start_tasks(struct server *server)
+{
+    const struct config *config = server->config;
+    struct tasks_limits tasks = tasks_limits_default;
+    tasks.tasks = config->limits.tasks_pending;
+    tasks.lease_runs = (uint32_t)config->limits.runs_per_lease;
+    tasks.lease_waiting = (uint32_t)config->limits.leases_waiting;
+    tasks.queues = (uint32_t)config->limits.queues;
+    tasks.finished = (uint32_t)config->limits.finished_tasks;
+    tasks.finished_bytes = config->limits.finished_bytes;
+    tasks.misfire_grace_ms = (int64_t)config->misfire_grace;
+    static const enum tasks_history histories[] = {
+        [CONFIG_HISTORY_FAILURES] = TASKS_HISTORY_FAILURES,
+        [CONFIG_HISTORY_ALL] = TASKS_HISTORY_ALL,
+        [CONFIG_HISTORY_NONE] = TASKS_HISTORY_NONE,
+    };
+    return tasks_create(
+        &(struct tasks_options){
+            .engine = server->engine,
+            .idem = server->idem,
+            .limits = tasks,
+            .history = histories[config->history.tasks],
+            .watch = {count_tasks, observe_late, observe_took, note_failed, server},
+            .node = config->node,
+            .chance = server_chance,
+            .chance_arg = server,
+        },
+        &server->tasks);
+}
+
+/* All of them, before anything is loaded: they know the kinds of records. */
+static enum tocsin_status start_services(struct server *server)
+{
+    const struct config *config = server->config;
+    struct idem_limits idem = {
+        .entries = (uint32_t)config->limits.idempotency_entries,
+        .keep_ms = (int64_t)config->limits.idempotency_time,
+    };
+    struct countdowns_limits countdowns = countdowns_limits_default;
+    countdowns.countdowns = config->limits.countdowns;
+    enum tocsin_status status = idem_create(server->engine, &idem, &server->idem);
+    if (status == TOCSIN_OK)
+        status = start_tasks(server);
+    if (status == TOCSIN_OK)
+        status =
+            countdowns_create(server->engine, server->idem, &countdowns,
+                              (struct siphash_key){server_chance(server), server_chance(server)},
+                              &server->countdowns);
+    return status == TOCSIN_OK ? live_create(server, ws_topics(server)) : status;
+}
+
 static enum tocsin_status start_engine(struct server *server)
 {
     const struct config *config = server->config;
@@ -340,50 +391,9 @@ static enum tocsin_status start_engine(struct server *server)
         &server->engine, &server->why);
     if (status != TOCSIN_OK)
         return status;
-    struct idem_limits idem = {
-        .entries = (uint32_t)config->limits.idempotency_entries,
-        .keep_ms = (int64_t)config->limits.idempotency_time,
-    };
-    status = idem_create(server->engine, &idem, &server->idem);
-    if (status != TOCSIN_OK)
-        return status;
-    struct tasks_limits tasks = tasks_limits_default;
-    tasks.tasks = config->limits.tasks_pending;
-    tasks.lease_runs = (uint32_t)config->limits.runs_per_lease;
-    tasks.lease_waiting = (uint32_t)config->limits.leases_waiting;
-    tasks.queues = (uint32_t)config->limits.queues;
-    tasks.finished = (uint32_t)config->limits.finished_tasks;
-    tasks.finished_bytes = config->limits.finished_bytes;
-    tasks.misfire_grace_ms = (int64_t)config->misfire_grace;
-    static const enum tasks_history histories[] = {
-        [CONFIG_HISTORY_FAILURES] = TASKS_HISTORY_FAILURES,
-        [CONFIG_HISTORY_ALL] = TASKS_HISTORY_ALL,
-        [CONFIG_HISTORY_NONE] = TASKS_HISTORY_NONE,
-    };
-    status = tasks_create(
-        &(struct tasks_options){
-            .engine = server->engine,
-            .idem = server->idem,
-            .limits = tasks,
-            .history = histories[config->history.tasks],
-            .watch = {count_tasks, observe_late, observe_took, note_failed, server},
-            .node = config->node,
-            .chance = server_chance,
-            .chance_arg = server,
-        },
-        &server->tasks);
-    if (status != TOCSIN_OK)
-        return status;
-    struct countdowns_limits countdowns = countdowns_limits_default;
-    countdowns.countdowns = config->limits.countdowns;
-    status = countdowns_create(server->engine, server->idem, &countdowns,
-                               (struct siphash_key){server_chance(server), server_chance(server)},
-                               &server->countdowns);
+    status = start_services(server);
     if (status == TOCSIN_OK)
-        status = live_create(server, ws_topics(server));
-    if (status != TOCSIN_OK)
-        return status;
-    status = engine_load(server->engine, server->store, &server->store_state, &server->why);
+        status = engine_load(server->engine, server->store, &server->store_state, &server->why);
     if (status == TOCSIN_OK)
         status = tasks_recover(server->tasks);
     if (status == TOCSIN_OK)
