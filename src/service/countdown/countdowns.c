@@ -91,7 +91,9 @@ static enum tocsin_status time_out(struct countdowns *all, struct change *change
     it.expired_ms = engine_wall_ms(all->engine);
     it.fence = engine_next_fence(all->engine);
     if (kind->on_timeout != NULL) {
+        all->timing_out = &it.key;
         status = kind->on_timeout(kind->service, change, &it);
+        all->timing_out = NULL;
         if (status == TOCSIN_OK)
             status = still_this(all, change, &it, &still);
     }
@@ -121,7 +123,7 @@ enum tocsin_status countdown_start(struct countdowns *all, struct change *change
     struct engine_record record;
     struct countdown_words words;
     struct countdown it;
-    if (wish->owner.size == 0)
+    if (wish->owner.size == 0 || wish->deadline_ms == STORE_NEVER)
         return TOCSIN_INVALID;
     enum tocsin_status status = change_get(change, all->kind, wish->key, &record);
     if (status == TOCSIN_OK) {
@@ -181,7 +183,8 @@ enum tocsin_status countdown_end(struct countdowns *all, struct change *change,
     enum tocsin_status status = change_drop(change, all->kind, countdown->key);
     if (status != TOCSIN_OK)
         return status;
-    if (countdown->state != COUNTDOWN_EXPIRED)
+    bool times_out = all->timing_out != NULL && bytes_equal(*all->timing_out, countdown->key);
+    if (countdown->state != COUNTDOWN_EXPIRED && !times_out)
         countdown_event(all, change, countdown, "stopped");
     return live_after(all, change, countdown, LIVE_GONE, "stopped");
 }

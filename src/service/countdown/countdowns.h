@@ -118,7 +118,7 @@ struct countdown_wish {
     enum store_basis basis;
 };
 /* Starts it, or lets it run on when it has this version already, also if it has expired or is
- * paused. INVALID: no owner. BUSY and the rest as change_put. */
+ * paused. INVALID: no owner, or no end. BUSY and the rest as change_put. */
 enum tocsin_status countdown_start(struct countdowns *countdowns, struct change *change,
                                    const struct countdown_wish *wish);
 /* BUSY when its doc has to be read first, else OK. A service that asks this before anything else

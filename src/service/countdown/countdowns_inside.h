@@ -35,6 +35,7 @@ struct countdowns {
     size_t recovery_room;
     size_t recovery_next;
     size_t recovery_open;
+    const struct bytes *timing_out; /* its key, while its kind is asked: the end is told once */
     bool in_read_more;
     bool load_failed;
     struct countdowns_restored restored;
