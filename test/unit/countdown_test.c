@@ -408,7 +408,8 @@ static void random_life(uint64_t seed)
         case 0:
         case 1:
             (void)snprintf(version, sizeof version, "v%u", ++versions);
-            countdown_world_game(&world, key, version, (int64_t)test_random_below(&random, 4) * SECOND);
+            countdown_world_game(&world, key, version,
+                                 (int64_t)test_random_below(&random, 4) * SECOND);
             break;
         case 2:
             (void)snprintf(version, sizeof version, "v%u", versions);

@@ -77,8 +77,8 @@ static enum tocsin_status start_new(struct countdown_call *call, struct change *
 static bool full(const struct countdowns *all)
 {
     uint64_t count = 0;
-    for (uint8_t state = COUNTDOWN_RUNNING; state <= COUNTDOWN_EXPIRED; state++)
-        count += engine_mark_count(all->engine, all->kind, state);
+    for (int state = COUNTDOWN_RUNNING; state <= COUNTDOWN_EXPIRED; state++)
+        count += engine_mark_count(all->engine, all->kind, (uint8_t)state);
     return count + all->live_staged >= all->limits.countdowns;
 }
 

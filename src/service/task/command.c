@@ -120,9 +120,9 @@ static bool leased(const struct tasks_call *call, const struct engine_record *re
 static bool tasks_full(const struct tasks *tasks)
 {
     uint64_t count = tasks->making;
-    for (uint8_t mark = 0; mark < TASK_MARKS; mark++)
-        count += engine_mark_count(tasks->engine, tasks->task_kind, mark) +
-                 engine_mark_count(tasks->engine, tasks->run_kind, mark);
+    for (int mark = 0; mark < TASK_MARKS; mark++)
+        count += engine_mark_count(tasks->engine, tasks->task_kind, (uint8_t)mark) +
+                 engine_mark_count(tasks->engine, tasks->run_kind, (uint8_t)mark);
     return count >= tasks->limits.tasks;
 }
 
