@@ -112,18 +112,31 @@ static void *scan_all(void *arg)
     return NULL;
 }
 
+/* What is missing has no place; what SQLite finds wrong in the file may be the cause, or else the
+ * table begins there. */
+static enum tocsin_status say_books(const struct scan *scan, uint64_t dead,
+                                    struct tocsin_why *ret_why)
+{
+    const struct sqlite_store *store = scan->store;
+    char where[SQLITE_PLACE_BYTES];
+    sqlite_db_find_damage(&store->writer, where);
+    if (where[0] == '\0')
+        sqlite_place_table(&store->writer, "record", where);
+    return reason_say(ret_why, TOCSIN_DAMAGED,
+                      "%s is damaged%s: %llu records live and %llu are dead, not %llu and %llu. "
+                      "Restore a backup, or accept the loss (--accept-loss)",
+                      store->writer.path, where, (unsigned long long)scan->living,
+                      (unsigned long long)dead, (unsigned long long)store->ledger.living,
+                      (unsigned long long)store->ledger.dead);
+}
+
 /* The books were written with the rows, so they must agree. */
 static enum tocsin_status compare_books(const struct scan *scan, struct tocsin_why *ret_why)
 {
     struct sqlite_store *store = scan->store;
     uint64_t dead = scan->rows - scan->living;
     if ((scan->living != store->ledger.living || dead != store->ledger.dead) && !store->accept_loss)
-        return reason_say(ret_why, TOCSIN_DAMAGED,
-                          "%s is damaged: %llu records live and %llu are dead where %llu and %llu "
-                          "were written. Restore a backup, or accept the loss (--accept-loss)",
-                          store->writer.path, (unsigned long long)scan->living,
-                          (unsigned long long)dead, (unsigned long long)store->ledger.living,
-                          (unsigned long long)store->ledger.dead);
+        return say_books(scan, dead, ret_why);
     store->ledger.living = scan->living;
     store->ledger.dead = dead;
     atomic_store_explicit(&store->living, scan->living, memory_order_relaxed);

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "runner.h"
 #include "store/store.h"
@@ -202,5 +203,44 @@ TEST(a_damaged_doc_of_a_version_that_has_died_does_not_matter)
     damage(&scene);
     assert_int_equal(open_store(&scene), TOCSIN_OK);
     assert_int_equal(load(&scene), TOCSIN_OK);
+    end(&scene);
+}
+
+/* Law 6: heads of pages and the names of the tables have no row to be told by. */
+TEST(each_refusal_names_the_byte_and_the_page)
+{
+    static const char *const changes[] = {"CREATE TABLE record", "tag"};
+    static char bytes[1 << 20];
+    struct scene scene = {.store = NULL};
+    char path[200];
+    size_t refused = 0;
+    begin(&scene, 3000, 900);
+    stop(&scene);
+    (void)snprintf(path, sizeof path, "%s/tocsin.db", scene.dir.path);
+    FILE *file = fopen(path, "r+b");
+    assert_non_null(file);
+    size_t size = fread(bytes, 1, sizeof bytes, file);
+    for (size_t i = 0; i < 5 * size / 4096 + 2; i++) {
+        static const size_t heads[] = {0, 3, 5, 8, 9};
+        size_t at = i / 5 * 4096 + heads[i % 5] + (i < 5 ? 100 : 0);
+        if (i >= 5 * size / 4096) {
+            const char *word = memmem(bytes, size, changes[i - 5 * size / 4096], 3);
+            assert_non_null(word);
+            at = (size_t)(word - bytes);
+        }
+        assert_int_equal(pwrite(fileno(file), &(char){(char)~bytes[at]}, 1, (off_t)at), 1);
+        enum tocsin_status status = open_store(&scene);
+        if (status == TOCSIN_OK)
+            status = load(&scene);
+        if (status != TOCSIN_OK && (strstr(scene.why.text, " at byte ") == NULL ||
+                                    strstr(scene.why.text, "(page") == NULL))
+            fail_msg("byte %zu: %s", at, scene.why.text);
+        refused += status == TOCSIN_DAMAGED;
+        if (scene.store != NULL)
+            stop(&scene);
+        assert_int_equal(pwrite(fileno(file), &bytes[at], 1, (off_t)at), 1);
+    }
+    assert_true(refused > 10);
+    (void)fclose(file);
     end(&scene);
 }
