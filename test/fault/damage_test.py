@@ -281,6 +281,28 @@ def test_a_cut_file_is_refused_and_verify_counts_it(tocsin):
                      "20000" in done.stderr, f"{done}")
 
 
+def dump(tocsin, data):
+    return subprocess.run([tocsin, "dump", data], capture_output=True, text=True, check=False)
+
+
+# SQLite refuses such a file as a whole; what stands before the cut is there all the same.
+def test_a_cut_file_is_dumped_up_to_the_cut(tocsin):
+    with fault.folder() as folder:
+        make_store(tocsin, folder, True)
+        path = folder / "data/tocsin.db"
+        text = path.read_bytes()
+        whole = len(dump(tocsin, folder / "data").stdout.splitlines())
+        for size, least in ((len(text) - 4096, 1), (len(text) // 2, 1), (len(text) - 5000, 1)):
+            path.write_bytes(text[:size])
+            done = dump(tocsin, folder / "data")
+            count = len(done.stdout.splitlines())
+            fault.expect(done.returncode == 1 and least <= count <= whole, f"{size}: {count} of {whole}: {done}")
+            fault.expect(f"byte {size} (page {size // 4096 + 1}): the file ends there" in done.stderr, done.stderr)
+            done = subprocess.run([tocsin, "verify", folder / "data"], capture_output=True, text=True, check=False)
+            fault.expect(done.returncode == 1 and f"byte {size} (page " in done.stderr, f"{done}")
+            fault.expect(path.stat().st_size == size, "it was changed")
+
+
 # The counter beside the log knows of commits that the log has lost.
 def test_a_cut_log_is_refused_unless_the_loss_is_accepted(tocsin):
     with fault.folder() as folder:

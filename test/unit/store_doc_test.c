@@ -228,7 +228,8 @@ TEST(each_refusal_names_the_byte_and_the_page)
             assert_non_null(word);
             at = (size_t)(word - bytes);
         }
-        assert_int_equal(pwrite(fileno(file), &(char){(char)~bytes[at]}, 1, (off_t)at), 1);
+        char changed = (char)(bytes[at] ^ (i >= 5 * size / 4096 ? 1 : -1));
+        assert_int_equal(pwrite(fileno(file), &changed, 1, (off_t)at), 1);
         enum tocsin_status status = open_store(&scene);
         if (status == TOCSIN_OK)
             status = load(&scene);
