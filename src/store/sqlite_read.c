@@ -42,9 +42,7 @@ enum tocsin_status sqlite_get(struct store *handle, uint64_t rev,
         status = TOCSIN_NONE;
     else if (code != SQLITE_ROW)
         status = ended(store, code, ret_why);
-    else if (!sqlite_read_head(get, &record))
-        status = sqlite_damaged_row(&store->reader, "record", rev, ret_why);
-    else if (!read_doc(get, &record))
+    else if (!sqlite_read_head(get, &record) || !read_doc(get, &record))
         status = sqlite_damaged_row(&store->reader, "record", rev, ret_why);
     if (status == TOCSIN_OK || (status == TOCSIN_DAMAGED && record.damaged))
         visit(arg, &record);
