@@ -40,7 +40,7 @@ static void read_done(void *arg, enum tasks_outcome outcome, uint64_t rev, struc
     struct read_request *self = arg;
     const char *why = outcome == TASKS_OK        ? ""
                       : outcome == TASKS_MISSING ? "there is no such task"
-                      : outcome == TASKS_BROKEN ? "the record is damaged: tocsin verify tells where"
+                      : outcome == TASKS_BROKEN  ? TASKS_BROKEN_TEXT
                                                 : "too much is under way: try again a little later";
     answer_outcome(self->server, self->exchange, outcome, rev, json, why, false);
     free(self);

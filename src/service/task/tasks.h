@@ -114,6 +114,8 @@ enum tasks_outcome {
     TASKS_NO_SPACE,    /* 507 */
     TASKS_BROKEN,      /* 500: a damaged record */
 };
+#define TASKS_BROKEN_TEXT                                                                          \
+    "the record is damaged: DELETE removes it, PUT replaces it; tocsin verify tells where"
 
 enum tasks_verb {
     TASKS_CREATE,
