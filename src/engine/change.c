@@ -132,7 +132,7 @@ static enum tocsin_status wait_for(struct engine *engine, uint32_t at)
 }
 
 /* The tip of an entry: OK and the version, NONE when it is dropped, BUSY when it is not in
- * memory. */
+ * memory, DAMAGED when it was read and there is none. */
 static enum tocsin_status tip(struct engine *engine, uint32_t at, struct version **ret_version)
 {
     const struct staged *staged = staged_of(engine, at);
@@ -155,6 +155,8 @@ static enum tocsin_status tip(struct engine *engine, uint32_t at, struct version
         *ret_version = pending->version;
         return pending->dropped ? TOCSIN_NONE : TOCSIN_OK;
     }
+    if (live != NULL && live->committed == NULL && live->damaged)
+        return TOCSIN_DAMAGED;
     if (live == NULL || live->committed == NULL)
         return wait_for(engine, at);
     *ret_version = live->committed;
@@ -184,10 +186,29 @@ static enum tocsin_status find(struct engine *engine, unsigned kind, struct byte
     uint32_t at = engine_find(engine, kind, key, fingerprint, &sure);
     if (at == ENTRY_NONE)
         return TOCSIN_NONE;
-    if (!sure)
+    const struct live *live = engine->index.entries[at].live;
+    if (!sure && (live == NULL || !live->damaged))
         return wait_for(engine, at);
     *ret_at = at;
     return TOCSIN_OK;
+}
+
+static void fill_damaged(const struct engine *engine, uint32_t at, struct bytes key,
+                         struct engine_record *ret_record)
+{
+    struct engine_head head;
+    engine_fill_head(engine, at, &head);
+    *ret_record = (struct engine_record){
+        .ref = head.ref,
+        .rev = head.rev,
+        .key = key,
+        .home = key,
+        .tag = head.tag,
+        .due_ms = head.due_ms,
+        .basis = head.basis,
+        .mark = head.mark,
+        .doc = {"", 0},
+    };
 }
 
 enum tocsin_status change_get(struct change *change, unsigned kind, struct bytes key,
@@ -208,6 +229,8 @@ enum tocsin_status change_get(struct change *change, unsigned kind, struct bytes
     }
     if (status == TOCSIN_OK)
         status = tip(engine, at, &version);
+    if (status == TOCSIN_DAMAGED)
+        fill_damaged(engine, at, key, ret_record);
     if (status == TOCSIN_OK) {
         engine_fill_record(engine, at, version, ret_record);
         if (tip_is_another(engine, at))
@@ -230,6 +253,8 @@ enum tocsin_status change_get_ref(struct change *change, struct engine_ref ref,
         return TOCSIN_NONE;
     if (status == TOCSIN_OK)
         engine_fill_record(engine, at, version, ret_record);
+    if (status == TOCSIN_DAMAGED)
+        fill_damaged(engine, at, (struct bytes){"", 0}, ret_record);
     return status;
 }
 
@@ -299,6 +324,18 @@ enum tocsin_status change_put(struct change *change, const struct change_put *pu
     return TOCSIN_OK;
 }
 
+/* What is dropped is known by its key alone: enough until it is settled. NULL: no memory. */
+static struct version *version_of_damaged(struct engine *engine, uint32_t at, struct bytes key)
+{
+    const struct entry *entry = &engine->index.entries[at];
+    struct change_put put = {.key = key, .due_ms = STORE_NEVER, .doc = {"", 0}};
+    struct version *version =
+        version_create(&engine->versions, &put, (uint16_t)entry->tag, entry->rev);
+    if (version != NULL)
+        tags_keep_number(&engine->tags, (uint16_t)entry->tag);
+    return version;
+}
+
 enum tocsin_status change_drop(struct change *change, unsigned kind, struct bytes key)
 {
     struct engine *engine = change->engine;
@@ -316,9 +353,12 @@ enum tocsin_status change_drop(struct change *change, unsigned kind, struct byte
     }
     if (status == TOCSIN_OK)
         status = tip(engine, at, &version);
-    if (status != TOCSIN_OK)
+    if (status != TOCSIN_OK && status != TOCSIN_DAMAGED)
         return status;
-    return stage(engine, &(struct staged){at, kind, 0, version_keep(version), true, false});
+    version = status == TOCSIN_OK ? version_keep(version) : version_of_damaged(engine, at, key);
+    if (version == NULL)
+        return TOCSIN_NO_MEMORY;
+    return stage(engine, &(struct staged){at, kind, 0, version, true, false});
 }
 
 void change_event(struct change *change, unsigned kind, struct bytes key, const char *type,
@@ -435,8 +475,9 @@ void change_run(struct engine *engine, struct change *change)
 static void woken(struct engine *engine, struct waiter *waiter, enum tocsin_status status)
 {
     struct change *change = (struct change *)waiter;
-    /* Also when the open commit is full: its doc is in memory now, and may not be later. */
-    if (status == TOCSIN_OK) {
+    /* Also when the open commit is full: its doc is in memory now, and may not be later. What is
+     * damaged it may drop or replace. */
+    if (status == TOCSIN_OK || status == TOCSIN_DAMAGED) {
         change_run(engine, change);
         return;
     }

@@ -110,6 +110,7 @@ void engine_destroy(struct engine *engine)
     free(engine->dead_revs);
     free(engine->events);
     free(engine->wishes);
+    free(engine->damages);
     version_pool_release(&engine->versions);
     if (engine->wheel != NULL)
         tocsin_wheel_destroy(engine->wheel);

@@ -156,9 +156,12 @@ void engine_change(struct engine *engine, bool urgent, change_fn fn, change_done
                    void *arg);
 
 /* Inside a change function. OK; NONE: there is no such record; BUSY: return BUSY at once.
- * What this change has put before is seen. */
+ * DAMAGED: there is one, as far as 64 bits of its key can tell, and what the store has of it is
+ * not what was written: ret_record is as it is in memory, without a doc. It can be dropped, and
+ * put anew. What this change has put before is seen. */
 enum tocsin_status change_get(struct change *change, unsigned kind, struct bytes key,
                               struct engine_record *ret_record);
+/* … and DAMAGED: ret_record has no key either. */
 enum tocsin_status change_get_ref(struct change *change, struct engine_ref ref,
                                   struct engine_record *ret_record);
 
@@ -203,7 +206,8 @@ void engine_warm(struct engine *engine, struct engine_ref ref);
 void engine_expect(struct engine *engine, unsigned kind, struct bytes key);
 
 /* Living records of a kind in rev order after a rev, at most `scan` versions looked at. fn is
- * called with each (false: enough), then with NULL: next is where to go on, 0 at the end. */
+ * called with each (false: enough), then with NULL: next is where to go on, 0 at the end. One
+ * that is damaged is left out, and told to engine_on_damage. */
 typedef bool (*engine_list_fn)(void *arg, enum tocsin_status status,
                                const struct engine_record *record, uint64_t next);
 void engine_list(struct engine *engine, unsigned kind, uint64_t after_rev, size_t scan,
@@ -232,6 +236,17 @@ void engine_on_turn(struct engine *engine, void (*fn)(void *arg), void *arg);
 /* After every commit, how it ended and how long it took. */
 void engine_on_commit(struct engine *engine,
                       void (*fn)(void *arg, enum tocsin_status status, int64_t took_ns), void *arg);
+
+/* Each damaged record once, when it is first met: read because it is due soon, asked for, or
+ * listed. Past ENGINE_DAMAGES_MAX of them they are told without why, and maybe more than once. */
+struct engine_damage {
+    uint64_t rev;     /* 0: not one record, but the store cannot be read on */
+    struct bytes key; /* empty: it is not known */
+    const char *why;  /* where, and what to do; NULL: as above */
+};
+enum { ENGINE_DAMAGES_MAX = 1000 };
+void engine_on_damage(struct engine *engine,
+                      void (*fn)(void *arg, const struct engine_damage *damage), void *arg);
 
 /* Records, with those that are not committed yet. */
 uint64_t engine_count(const struct engine *engine);
@@ -286,8 +301,8 @@ struct engine_stats {
     uint64_t events;
     uint64_t fired;
     uint64_t fetched;
-    uint64_t steps; /* of the wall clock */
-    uint64_t damaged;
+    uint64_t steps;   /* of the wall clock */
+    uint64_t damaged; /* as told to engine_on_damage */
     uint64_t high_rev;
     uint64_t high_seq;
     int64_t skew_ms;

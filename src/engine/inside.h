@@ -33,8 +33,9 @@ struct version {
     uint16_t tag;
     uint8_t mark;
     uint8_t basis : 1;
-    uint8_t own : 1; /* made by a change, not read from the store */
-    char bytes[];    /* key, home, doc */
+    uint8_t own : 1;     /* made by a change, not read from the store */
+    uint8_t damaged : 1; /* in a list: read from the store, and it was not what was written */
+    char bytes[];        /* key, home, doc */
 };
 
 enum { HOME_IS_KEY = UINT16_MAX };
@@ -81,6 +82,7 @@ struct pending {
 struct live {
     uint32_t entry;
     bool fetching;
+    bool damaged;  /* the committed one has been read, and is not what was written */
     bool warm;     /* in the list of docs that may be let go */
     uint32_t pins; /* not to be let go: waiters are being woken, or need it besides another */
     struct version *committed; /* NULL: not read in, or there is none */
@@ -360,6 +362,10 @@ struct engine {
     void *on_turn_arg;
     void (*on_commit)(void *arg, enum tocsin_status status, int64_t took_ns);
     void *on_commit_arg;
+    void (*on_damage)(void *arg, const struct engine_damage *damage);
+    void *on_damage_arg;
+    uint64_t *damages; /* those met so far, each told once */
+    size_t damage_count;
     int64_t commit_began_ns;
     uint64_t marks[ENGINE_KINDS_MAX][ENGINE_MARKS_MAX + 1]; /* committed records */
 
@@ -413,6 +419,13 @@ void commit_hand_over(struct engine *engine);
 enum tocsin_status event_rows_add(struct event_rows *rows, uint32_t kind, struct bytes key,
                                   struct bytes type, struct bytes doc, int64_t at_ms);
 void event_rows_clear(struct event_rows *rows);
+
+/* damage.c */
+bool damage_known(const struct engine *engine, uint64_t rev);
+/* A living version was read, and is not what was written. key: empty when it is not known. */
+void damage_met(struct engine *engine, uint64_t rev, struct bytes key, const char *why);
+/* The store cannot be read on. */
+void damage_met_reading(struct engine *engine, const char *why);
 
 /* list.c */
 void list_settled(struct engine *engine); /* a commit has ended */

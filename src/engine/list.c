@@ -16,6 +16,7 @@ struct list {
     engine_list_fn fn;
     void *arg;
     enum tocsin_status status;
+    struct tocsin_why why;
     uint64_t next;
     size_t count;
     struct version **versions; /* scan of them */
@@ -38,6 +39,7 @@ static bool take_row(void *arg, const struct store_record *record)
         list->status = TOCSIN_NO_MEMORY;
         return false;
     }
+    version->damaged = record->damaged;
     list->versions[list->count++] = version;
     return true;
 }
@@ -45,10 +47,9 @@ static bool take_row(void *arg, const struct store_record *record)
 static void list_run(struct engine_read *read, struct store *store)
 {
     struct list *list = (struct list *)read;
-    struct tocsin_why why;
     struct bytes kind = bytes_of(list->own.engine->kinds[list->kind]->name);
     enum tocsin_status status = store->ops->list(store, kind, list->after_rev, list->scan, take_row,
-                                                 list, &list->next, &why);
+                                                 list, &list->next, &list->why);
     if (list->status == TOCSIN_OK)
         list->status = status;
 }
@@ -60,6 +61,31 @@ static uint32_t living(struct engine *engine, unsigned kind, const struct versio
     while (at != ENTRY_NONE && engine->index.entries[at].rev != version->rev)
         at = index_after(&engine->index, at);
     return at;
+}
+
+/* Slow; for one that has lost its key. */
+static uint32_t living_by_rev(const struct engine *engine, uint64_t rev)
+{
+    for (uint32_t at = 1; at < engine->index.end; at++) {
+        const struct entry *entry = &engine->index.entries[at];
+        if (entry->used && entry->rev == rev)
+            return at;
+    }
+    return ENTRY_NONE;
+}
+
+/* It is left out. When it lives it is read once more, alone: that tells where it is. */
+static void pass_damaged(struct engine *engine, unsigned kind, const struct version *version)
+{
+    if (damage_known(engine, version->rev))
+        return;
+    uint32_t at =
+        version->key_size > 0 ? living(engine, kind, version) : living_by_rev(engine, version->rev);
+    struct live *live = at != ENTRY_NONE ? live_of(engine, at) : NULL;
+    if (live == NULL)
+        return; /* dead, and not swept yet; or there is no memory, and it is told next time */
+    (void)live_fetch(engine, live);
+    live_rest(engine, live);
 }
 
 static void list_drop(struct own_read *own)
@@ -86,6 +112,11 @@ static void list_tell(struct list *list)
     bool gone = false;
     for (size_t i = 0; i < list->count; i++) {
         struct version *version = list->versions[i];
+        if (version->damaged) {
+            if (go_on)
+                pass_damaged(engine, list->kind, version);
+            continue;
+        }
         uint32_t at = go_on ? living(engine, list->kind, version) : ENTRY_NONE;
         if (go_on && at == ENTRY_NONE)
             gone = true;
@@ -102,6 +133,8 @@ static void list_tell(struct list *list)
      * this was not the end. What had died before was only not swept yet. */
     if (go_on && list->next == 0 && gone && engine->committed_rev > list->committed_rev)
         list->next = list->versions[list->count - 1]->rev;
+    if (list->status == TOCSIN_DAMAGED)
+        damage_met_reading(engine, list->why.text);
     (void)list->fn(list->arg, list->status, NULL, list->next);
     list_drop(&list->own);
 }

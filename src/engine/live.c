@@ -165,8 +165,9 @@ struct fetch {
     size_t count;
     struct fetched {
         struct fetch_wish wish;
-        struct version *version;
+        struct version *version; /* of a damaged one: for its key */
         enum tocsin_status status;
+        char *why; /* DAMAGED; may be NULL */
     } rows[WISHES_A_READ];
 };
 
@@ -192,10 +193,12 @@ static void fetch_run(struct engine_read *read, struct store *store)
         store->ops->together(store, true);
     for (size_t i = 0; i < fetch->count; i++) {
         struct fetched *row = &fetch->rows[i];
-        struct tocsin_why why;
+        struct tocsin_why why = {""};
         row->status = store->ops->get(store, row->wish.rev, take_version, row, &why);
         if (row->status == TOCSIN_OK && row->version == NULL)
             row->status = TOCSIN_NO_MEMORY;
+        if (row->status == TOCSIN_DAMAGED)
+            row->why = strdup(why.text);
     }
     if (together)
         store->ops->together(store, false);
@@ -214,6 +217,21 @@ static void wake_all(struct engine *engine, struct live *live, enum tocsin_statu
     }
 }
 
+static void fetched_release(struct engine *engine, struct fetched *row)
+{
+    version_drop(engine, row->version);
+    free(row->why);
+}
+
+static void tell_damage(struct engine *engine, const struct fetched *row)
+{
+    struct bytes key = row->version != NULL ? version_key(row->version) : (struct bytes){"", 0};
+    damage_met(engine, row->wish.rev, key,
+               row->why != NULL ? row->why
+                                : "a living record is not where it should be in the store. Restore "
+                                  "a backup; 'tocsin verify' shows the extent");
+}
+
 static void take_fetched(struct engine *engine, struct fetched *row)
 {
     struct entry *entry = &engine->index.entries[row->wish.entry];
@@ -227,7 +245,6 @@ static void take_fetched(struct engine *engine, struct fetched *row)
         row->version = NULL;
         engine->stats.fetched++;
     }
-    version_drop(engine, row->version);
     if (live->committed == NULL && entry->rev != 0 && entry->rev != row->wish.rev) {
         if (live_fetch(engine, live))
             return; /* it has changed since: that one is read now */
@@ -236,8 +253,10 @@ static void take_fetched(struct engine *engine, struct fetched *row)
     enum tocsin_status status = TOCSIN_OK;
     if (live->committed == NULL && entry->rev != 0) {
         status = row->status == TOCSIN_NONE ? TOCSIN_DAMAGED : row->status;
-        engine->stats.damaged += status == TOCSIN_DAMAGED;
+        if (status == TOCSIN_DAMAGED)
+            tell_damage(engine, row);
     }
+    live->damaged = status == TOCSIN_DAMAGED;
     /* Its waiters may end it all, and ask again: hold on to it meanwhile. */
     live_pin(engine, live);
     wake_all(engine, live, status);
@@ -248,8 +267,10 @@ static void fetch_done(struct engine_read *read)
 {
     struct fetch *fetch = (struct fetch *)read;
     own_read_came(&fetch->own);
-    for (size_t i = 0; i < fetch->count; i++)
+    for (size_t i = 0; i < fetch->count; i++) {
         take_fetched(fetch->own.engine, &fetch->rows[i]);
+        fetched_release(fetch->own.engine, &fetch->rows[i]);
+    }
     free(fetch);
 }
 
@@ -257,7 +278,7 @@ static void fetch_drop(struct own_read *own)
 {
     struct fetch *fetch = (struct fetch *)own;
     for (size_t i = 0; i < fetch->count; i++)
-        version_drop(own->engine, fetch->rows[i].version);
+        fetched_release(own->engine, &fetch->rows[i]);
     free(fetch);
 }
 

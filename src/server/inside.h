@@ -157,6 +157,7 @@ struct read_request {
     struct server *server;
     struct http_exchange *exchange;
     const char *missing; /* what a 404 says */
+    const char *broken;  /* what a 500 says */
 };
 struct read_request *read_begin(const struct route_request *request, const char *missing);
 void read_answered(void *arg, enum outcome outcome, uint64_t rev, struct bytes json);

@@ -161,7 +161,8 @@ struct read_request *read_begin(const struct route_request *request, const char 
         request_overloaded(request);
         return NULL;
     }
-    *self = (struct read_request){request->server, request->exchange, missing};
+    *self = (struct read_request){request->server, request->exchange, missing,
+                                  "the record is damaged: tocsin verify tells where"};
     return self;
 }
 
@@ -171,7 +172,7 @@ void read_answered(void *arg, enum outcome outcome, uint64_t rev, struct bytes j
     const char *why = outcome == OUTCOME_OK        ? ""
                       : outcome == OUTCOME_MISSING ? self->missing
                       : outcome == OUTCOME_BROKEN
-                          ? "the record is damaged: tocsin verify tells where"
+                          ? self->broken
                           : "too much is under way: try again a little later";
     answer_outcome(self->server, self->exchange, outcome, rev, json, why, false);
     free(self);

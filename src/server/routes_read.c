@@ -11,9 +11,17 @@
 
 enum { PREVIEW_MAX = 1000, LEASE_BYTES_MAX = 64 * 1024 * 1024 };
 
-void task_get(const struct route_request *request)
+static struct read_request *task_read_begin(const struct route_request *request)
 {
     struct read_request *self = read_begin(request, "there is no such task");
+    if (self != NULL)
+        self->broken = TASKS_BROKEN_TEXT;
+    return self;
+}
+
+void task_get(const struct route_request *request)
+{
+    struct read_request *self = task_read_begin(request);
     if (self != NULL)
         tasks_get(request->server->tasks, (struct bytes){request->param, request->param_size},
                   read_answered, self);
@@ -21,7 +29,7 @@ void task_get(const struct route_request *request)
 
 void task_why(const struct route_request *request)
 {
-    struct read_request *self = read_begin(request, "there is no such task");
+    struct read_request *self = task_read_begin(request);
     if (self != NULL)
         tasks_why(request->server->tasks, (struct bytes){request->param, request->param_size},
                   read_answered, self);
@@ -59,7 +67,7 @@ void task_list(const struct route_request *request)
         return;
     }
     filter.limit = limit;
-    struct read_request *self = read_begin(request, "there is no such task");
+    struct read_request *self = task_read_begin(request);
     if (self != NULL)
         tasks_list(request->server->tasks, &filter, read_answered, self);
 }
@@ -70,7 +78,7 @@ void incident_list(const struct route_request *request)
     uint64_t after;
     if (!query_page(request, &limit, &after))
         return;
-    struct read_request *self = read_begin(request, "there is no such task");
+    struct read_request *self = task_read_begin(request);
     if (self != NULL)
         tasks_incidents(request->server->tasks, after, limit, read_answered, self);
 }

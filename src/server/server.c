@@ -119,6 +119,22 @@ static void observe_commit(void *arg, enum tocsin_status status, int64_t took_ns
         metrics_count(metrics, M_STORE_ERRORS, STORE_ERROR_IO, 1);
 }
 
+static void note_damage(void *arg, const struct engine_damage *damage)
+{
+    struct server *server = arg;
+    metrics_count(&server->metrics, M_STORE_ERRORS, STORE_ERROR_DAMAGED, 1);
+    if (damage->why == NULL)
+        return;
+    if (damage->rev == 0)
+        log_event(&server->log, LOG_ERROR, "the store cannot be read on",
+                  LOG_WORD("why", damage->why), LOG_END);
+    else
+        log_event(&server->log, LOG_ERROR,
+                  "a record is damaged: it does not fire; DELETE removes it, PUT replaces it",
+                  LOG_TEXT("id", damage->key), LOG_UINT("rev", damage->rev),
+                  LOG_WORD("why", damage->why), LOG_END);
+}
+
 static void note_failed(void *arg, struct bytes id, uint32_t attempt, struct bytes error,
                         bool for_good)
 {
@@ -578,6 +594,7 @@ enum tocsin_status server_run(const struct config *config, struct tocsin_why *re
         every_second(server);
         events_init(server);
         engine_on_commit(server->engine, observe_commit, server);
+        engine_on_damage(server->engine, note_damage, server);
         server->running = true;
         server_turn(server);
         loop_run(server->loop);

@@ -98,10 +98,11 @@ static enum tocsin_status check_file(const struct sqlite_store *store, const cha
     if (never_finished(store, head, (size_t)size) &&
         unlinkat(store->dir.fd, SQLITE_STORE_FILE, 0) == 0)
         return TOCSIN_OK;
-    return reason_say(ret_why, TOCSIN_DAMAGED,
-                      "%s is damaged at byte %zu, or is not a store: it does not begin as one. "
-                      "Restore a backup",
-                      path, wrong_at);
+    return reason_say(
+        ret_why, TOCSIN_DAMAGED,
+        "%s is damaged at byte %zu (page 1), or is not a store: it does not begin as one. "
+        "Restore a backup",
+        path, wrong_at);
 }
 
 enum tocsin_status sqlite_write_meta(struct sqlite_store *store, uint64_t epoch,
@@ -168,8 +169,9 @@ static enum tocsin_status check_version(struct sqlite_store *store, bool *ret_ne
     if (*ret_new)
         return TOCSIN_OK;
     if (application != SQLITE_STORE_APPLICATION)
-        return reason_say(ret_why, TOCSIN_DAMAGED, "%s is no Tocsin store: byte 68 says %lld",
-                          db->path, (long long)application);
+        return reason_say(ret_why, TOCSIN_DAMAGED,
+                          "%s is no Tocsin store: byte 68 (page 1) says %lld", db->path,
+                          (long long)application);
     if (version != SQLITE_STORE_VERSION)
         return reason_say(ret_why, TOCSIN_INVALID,
                           "%s has format %lld, this Tocsin knows format %d: use the version that "

@@ -7,10 +7,10 @@
 #include <string.h>
 
 #include "schedule/reason.h"
+#include "store/sqlite_place.h"
 
 enum {
     BUSY_MS = 2000,
-    WHERE_BYTES_MAX = 80,
     SAID_BYTES_MAX = 80,
     ROW_BYTES_MAX = 72 * 1024 * 1024, /* a list of the dead with its books is below that */
 };
@@ -39,48 +39,55 @@ static bool no_space(int code, int system_error)
 }
 
 /* A file that was cut: its head says how many pages it should have. */
-static void find_end(const struct sqlite_db *db, char where[WHERE_BYTES_MAX])
+static bool find_end(const struct sqlite_db *db, char ret_where[SQLITE_PLACE_BYTES])
 {
-    enum { PAGES_AT = 28, PAGE_BYTES = 4096 };
-    unsigned char pages[4];
-    sqlite3_file *file = NULL;
-    sqlite3_int64 bytes = 0;
-    if (sqlite3_file_control(db->handle, NULL, SQLITE_FCNTL_FILE_POINTER, &file) != SQLITE_OK ||
-        file == NULL || file->pMethods == NULL ||
-        file->pMethods->xFileSize(file, &bytes) != SQLITE_OK ||
-        file->pMethods->xRead(file, pages, sizeof pages, PAGES_AT) != SQLITE_OK)
-        return;
-    sqlite3_int64 wanted =
-        ((sqlite3_int64)pages[0] << 24 | pages[1] << 16 | pages[2] << 8 | pages[3]) * PAGE_BYTES;
-    if (bytes < wanted)
-        (void)snprintf(where, WHERE_BYTES_MAX, " at byte %lld: it ends there, of %lld",
-                       (long long)bytes, (long long)wanted);
+    struct sqlite_extent extent;
+    if (!sqlite_place_end(db, &extent) || extent.bytes >= extent.wanted_bytes)
+        return false;
+    (void)snprintf(
+        ret_where, SQLITE_PLACE_BYTES, " at byte %llu (page %llu): it ends there, of %llu",
+        (unsigned long long)extent.bytes, (unsigned long long)extent.bytes / SQLITE_PAGE_BYTES + 1,
+        (unsigned long long)extent.wanted_bytes);
+    return true;
 }
 
-/* SQLite does not say where it found the damage, but its own check does, as "page 17". */
-static void find_page(const struct sqlite_db *db, char where[WHERE_BYTES_MAX])
+static void say_page(unsigned long long number, char ret_where[SQLITE_PLACE_BYTES])
+{
+    (void)snprintf(ret_where, SQLITE_PLACE_BYTES, " at byte %llu (page %llu)",
+                   (number - 1) * SQLITE_PAGE_BYTES, number);
+}
+
+/* SQLite does not say where it found the damage, but its own check does, as "page 17". When it
+ * cannot even begin, it could not read the tables' names, which are in the first page. */
+void sqlite_db_find_damage(const struct sqlite_db *db, char ret_where[SQLITE_PLACE_BYTES])
 {
     sqlite3_stmt *check = NULL;
-    where[0] = '\0';
-    if (sqlite3_prepare_v2(db->handle, "PRAGMA quick_check(1)", -1, &check, NULL) == SQLITE_OK &&
-        sqlite3_step(check) == SQLITE_ROW) {
+    unsigned long long number = 0;
+    ret_where[0] = '\0';
+    int code = sqlite3_prepare_v2(db->handle, "PRAGMA quick_check(1)", -1, &check, NULL) & 0xff;
+    if (code == SQLITE_OK && sqlite3_step(check) == SQLITE_ROW) {
         const char *said = (const char *)sqlite3_column_text(check, 0);
         const char *page = said != NULL ? strcasestr(said, "page ") : NULL;
-        unsigned long long number = page != NULL ? strtoull(page + 5, NULL, 10) : 0;
-        if (number > 0)
-            (void)snprintf(where, WHERE_BYTES_MAX, " at byte %llu (page %llu)", (number - 1) * 4096,
-                           number);
+        number = page != NULL ? strtoull(page + 5, NULL, 10) : 0;
     }
     (void)sqlite3_finalize(check);
-    if (where[0] == '\0')
-        find_end(db, where);
+    if (number > 0)
+        say_page(number, ret_where);
+    else if (find_end(db, ret_where))
+        return;
+    else if (code == SQLITE_CORRUPT || code == SQLITE_NOTADB || code == SQLITE_ERROR)
+        say_page(1, ret_where);
+    else
+        sqlite_place_unreadable(db, ret_where);
 }
 
 enum tocsin_status sqlite_db_damaged(const struct sqlite_db *db, const char *what,
                                      struct tocsin_why *ret_why)
 {
-    char where[WHERE_BYTES_MAX];
-    find_page(db, where);
+    char where[SQLITE_PLACE_BYTES];
+    sqlite_db_find_damage(db, where);
+    if (where[0] == '\0')
+        say_page(1, where); /* all can be read, so what the tables are called and have is wrong */
     return reason_say(ret_why, TOCSIN_DAMAGED,
                       "%s is damaged%s: %s. Restore a backup; 'tocsin verify' shows the extent",
                       db->path, where, what);
@@ -97,7 +104,7 @@ enum tocsin_status sqlite_db_status(const struct sqlite_db *db, int code, const 
                                     struct tocsin_why *ret_why)
 {
     char said[SAID_BYTES_MAX];
-    char where[WHERE_BYTES_MAX];
+    char where[SQLITE_PLACE_BYTES];
     int system_error = db->handle != NULL ? sqlite3_system_errno(db->handle) : 0;
     if (db->handle != NULL && code == (sqlite3_errcode(db->handle) & 0xff))
         code = sqlite3_extended_errcode(db->handle);
@@ -109,7 +116,7 @@ enum tocsin_status sqlite_db_status(const struct sqlite_db *db, int code, const 
     case SQLITE_DONE:
         return TOCSIN_OK;
     case SQLITE_NOMEM: /* a length that has decayed asks for more than there is */
-        find_page(db, where);
+        sqlite_db_find_damage(db, where);
         return where[0] != '\0' ? sqlite_db_damaged(db, sqlite3_errstr(code), ret_why)
                                 : unavailable(db, code, doing, ret_why);
     case SQLITE_BUSY:

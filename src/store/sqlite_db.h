@@ -76,7 +76,11 @@ void sqlite_db_close(struct sqlite_db *db);
 /* OK for OK, ROW and DONE; otherwise what it means, and a sentence. */
 enum tocsin_status sqlite_db_status(const struct sqlite_db *db, int code, const char *doing,
                                     struct tocsin_why *ret_why);
-/* "…: restore a backup, …": where the damage is as far as SQLite can tell. Always DAMAGED. */
+/* " at byte 69632 (page 18)": what SQLite cannot read or finds wrong first; "" when that is nothing.
+ * Reads the whole file. */
+enum { SQLITE_PLACE_BYTES = 100, SQLITE_PAGE_BYTES = 4096 };
+void sqlite_db_find_damage(const struct sqlite_db *db, char ret_where[SQLITE_PLACE_BYTES]);
+/* "…: restore a backup, …", with that place. Always DAMAGED. */
 enum tocsin_status sqlite_db_damaged(const struct sqlite_db *db, const char *what,
                                      struct tocsin_why *ret_why);
 

@@ -47,7 +47,6 @@ enum {
     SQLITE_CHECKPOINT_FRAMES = 1000,
     SQLITE_SWEEP_MIN = 100000,
     SQLITE_SWEEP_BYTES_MIN = 64 * 1024 * 1024,
-    SQLITE_PAGE_BYTES = 4096,
 };
 
 /* How things stand after a commit. */

@@ -7,7 +7,8 @@
 #include "schedule/reason.h"
 
 enum {
-    PAGE_BYTES = 4096,
+    PAGE_BYTES = SQLITE_PAGE_BYTES,
+    PAGES_AT = 28, /* how many pages, in the file's head */
     FILE_HEAD_BYTES = 100,
     INNER_HEAD_BYTES = 12,
     LEAF_HEAD_BYTES = 8,
@@ -24,7 +25,7 @@ struct tree {
     uint64_t page_count;
     uint64_t pages_left; /* that may still be read */
     uint64_t row;
-    uint32_t last; /* page that was asked for */
+    uint32_t last; /* page that was asked for; at first the one with the tables' names */
     bool by_order; /* the numbers in inner pages are believed */
 };
 
@@ -79,7 +80,8 @@ static bool read_page(struct tree *tree, uint32_t page, unsigned char ret_bytes[
 
 static bool read_node(struct tree *tree, uint32_t page, struct node *ret_node)
 {
-    tree->last = page;
+    if (page > 0 && page <= tree->page_count)
+        tree->last = page; /* else what says so is wrong */
     if (!read_page(tree, page, ret_node->bytes))
         return false;
     const unsigned char *head = ret_node->bytes + (page == 1 ? FILE_HEAD_BYTES : 0);
@@ -155,16 +157,25 @@ static bool find_below(struct tree *tree, uint32_t page, int depth, struct place
     return find_below(tree, read_32(node.bytes + node.first + 8), depth + 1, ret_place);
 }
 
-static bool open_tree(const struct sqlite_db *db, uint64_t row, struct tree *ret_tree)
+/* NULL: there is none. */
+static sqlite3_file *file_of(const struct sqlite_db *db)
 {
-    sqlite3_int64 bytes = 0;
     sqlite3_file *file = NULL;
     if (sqlite3_file_control(db->handle, "main", SQLITE_FCNTL_FILE_POINTER, (void *)&file) !=
             SQLITE_OK ||
-        file == NULL || file->pMethods == NULL ||
-        file->pMethods->xFileSize(file, &bytes) != SQLITE_OK)
+        file == NULL || file->pMethods == NULL)
+        return NULL;
+    return file;
+}
+
+static bool open_tree(const struct sqlite_db *db, uint64_t row, struct tree *ret_tree)
+{
+    sqlite3_int64 bytes = 0;
+    sqlite3_file *file = file_of(db);
+    if (file == NULL || file->pMethods->xFileSize(file, &bytes) != SQLITE_OK)
         return false;
-    *ret_tree = (struct tree){.file = file, .page_count = (uint64_t)bytes / PAGE_BYTES, .row = row};
+    *ret_tree = (struct tree){
+        .file = file, .page_count = (uint64_t)bytes / PAGE_BYTES, .row = row, .last = 1};
     return true;
 }
 
@@ -222,14 +233,62 @@ void sqlite_place_page(const struct sqlite_db *db, const char *table, uint64_t r
     struct place place;
     ret_text[0] = '\0';
     uint32_t root = root_of(db, table);
-    if (root == 0 || !open_tree(db, row, &tree))
+    if (!open_tree(db, row, &tree))
         return;
     tree.by_order = true;
     tree.pages_left = tree.page_count;
     (void)find_below(&tree, root, 0, &place);
-    if (tree.last > 0 && tree.last <= tree.page_count)
+    (void)snprintf(ret_text, SQLITE_PLACE_BYTES, " at byte %llu (page %u)",
+                   (unsigned long long)(tree.last - 1) * PAGE_BYTES, tree.last);
+}
+
+void sqlite_place_table(const struct sqlite_db *db, const char *table,
+                        char ret_text[SQLITE_PLACE_BYTES])
+{
+    uint32_t root = root_of(db, table);
+    ret_text[0] = '\0';
+    if (root != 0)
         (void)snprintf(ret_text, SQLITE_PLACE_BYTES, " at byte %llu (page %u)",
-                       (unsigned long long)(tree.last - 1) * PAGE_BYTES, tree.last);
+                       (unsigned long long)(root - 1) * PAGE_BYTES, root);
+}
+
+bool sqlite_place_end(const struct sqlite_db *db, struct sqlite_extent *ret_extent)
+{
+    unsigned char pages[4];
+    sqlite3_file *file = file_of(db);
+    sqlite3_int64 bytes = 0;
+    if (file == NULL || file->pMethods->xFileSize(file, &bytes) != SQLITE_OK ||
+        file->pMethods->xRead(file, pages, sizeof pages, PAGES_AT) != SQLITE_OK)
+        return false;
+    *ret_extent = (struct sqlite_extent){(uint64_t)bytes, (uint64_t)read_32(pages) * PAGE_BYTES};
+    return true;
+}
+
+/* 0: all can be read; else the number behind the last that could. */
+static uint64_t first_unreadable(const struct sqlite_db *db, const char *table)
+{
+    char sql[60];
+    sqlite3_stmt *rows = NULL;
+    uint64_t next = 1;
+    (void)snprintf(sql, sizeof sql, "SELECT rowid,* FROM %s ORDER BY rowid", table);
+    int code = sqlite3_prepare_v2(db->handle, sql, -1, &rows, NULL);
+    while (code == SQLITE_OK && (code = sqlite3_step(rows)) == SQLITE_ROW) {
+        next = (uint64_t)sqlite3_column_int64(rows, 0) + 1;
+        code = SQLITE_OK;
+    }
+    (void)sqlite3_finalize(rows);
+    return (code & 0xff) == SQLITE_CORRUPT || (code & 0xff) == SQLITE_TOOBIG ? next : 0;
+}
+
+void sqlite_place_unreadable(const struct sqlite_db *db, char ret_text[SQLITE_PLACE_BYTES])
+{
+    static const char *const tables[] = {"meta", "dead", "record", "event"};
+    ret_text[0] = '\0';
+    for (size_t i = 0; i < sizeof tables / sizeof tables[0] && ret_text[0] == '\0'; i++) {
+        uint64_t row = first_unreadable(db, tables[i]);
+        if (row != 0)
+            sqlite_place_page(db, tables[i], row, ret_text);
+    }
 }
 
 enum tocsin_status sqlite_damaged_row(const struct sqlite_db *db, const char *table, uint64_t row,
@@ -237,6 +296,8 @@ enum tocsin_status sqlite_damaged_row(const struct sqlite_db *db, const char *ta
 {
     char where[SQLITE_PLACE_BYTES];
     sqlite_place_row(db, table, row, where);
+    if (where[0] == '\0')
+        sqlite_place_page(db, table, row, where);
     return reason_say(
         ret_why, TOCSIN_DAMAGED,
         "%s is damaged%s: table %s, row %llu. Restore a backup; 'tocsin verify' shows "

@@ -24,17 +24,29 @@
 
 #include "store/sqlite_db.h"
 
-enum { SQLITE_PLACE_BYTES = 100 };
-
 /* " at byte 69700 (page 18)", or " … (pages 18, 40, 41)" when the row goes on there; "" when it
  * cannot be told. */
 void sqlite_place_row(const struct sqlite_db *db, const char *table, uint64_t row,
                       char ret_text[SQLITE_PLACE_BYTES]);
 
 /* " at byte 69632 (page 18)": the page in which the row should be, or the one on the way to it
- * that cannot be read. */
+ * that cannot be read, or that leads out of the file. */
 void sqlite_place_page(const struct sqlite_db *db, const char *table, uint64_t row,
                        char ret_text[SQLITE_PLACE_BYTES]);
+
+/* The same: the top of the table. */
+void sqlite_place_table(const struct sqlite_db *db, const char *table,
+                        char ret_text[SQLITE_PLACE_BYTES]);
+
+/* The same for the first row, of any table, that SQLite cannot read. "" when it can read all. */
+void sqlite_place_unreadable(const struct sqlite_db *db, char ret_text[SQLITE_PLACE_BYTES]);
+
+/* How long the file is, and how long its head says it should be. False: it cannot be told. */
+struct sqlite_extent {
+    uint64_t bytes;
+    uint64_t wanted_bytes;
+};
+bool sqlite_place_end(const struct sqlite_db *db, struct sqlite_extent *ret_extent);
 
 /* "FILE is damaged at byte 69700 (page 18): table record, row 17. Restore …". Always DAMAGED. */
 enum tocsin_status sqlite_damaged_row(const struct sqlite_db *db, const char *table, uint64_t row,

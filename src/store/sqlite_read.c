@@ -17,6 +17,15 @@ void sqlite_together(struct store *handle, bool begin)
     (void)sqlite3_exec(store->reader.handle, begin ? "BEGIN" : "COMMIT", NULL, NULL, NULL);
 }
 
+/* False: it is damaged, and has no doc. */
+static bool read_doc(sqlite3_stmt *row, struct store_record *record)
+{
+    record->damaged = !sqlite_read_doc(row, record);
+    if (record->damaged)
+        record->doc = (struct bytes){"", 0};
+    return !record->damaged;
+}
+
 enum tocsin_status sqlite_get(struct store *handle, uint64_t rev,
                               void (*visit)(void *arg, const struct store_record *record),
                               void *arg, struct tocsin_why *ret_why)
@@ -28,14 +37,14 @@ enum tocsin_status sqlite_get(struct store *handle, uint64_t rev,
         return status;
     sqlite_bind_number(get, 1, rev);
     int code = sqlite3_step(get);
-    struct store_record record;
+    struct store_record record = {0};
     if (code == SQLITE_DONE)
         status = TOCSIN_NONE;
     else if (code != SQLITE_ROW)
         status = ended(store, code, ret_why);
-    else if (!sqlite_read_head(get, &record) || !sqlite_read_doc(get, &record))
+    else if (!sqlite_read_head(get, &record) || !read_doc(get, &record))
         status = sqlite_damaged_row(&store->reader, "record", rev, ret_why);
-    else
+    if (status == TOCSIN_OK || (status == TOCSIN_DAMAGED && record.damaged))
         visit(arg, &record);
     (void)sqlite3_reset(get);
     return status;
@@ -79,15 +88,18 @@ enum tocsin_status sqlite_list(struct store *handle, struct bytes kind, uint64_t
             next = after_rev;
             break;
         }
-        bool ascends = sqlite_column_number(list, 0) > after_rev;
-        after_rev = sqlite_column_number(list, 0);
-        bool whole = sqlite_read_head(list, &record) && ascends;
-        bool wanted = whole && bytes_equal(record.kind, kind);
-        if (!whole || (wanted && !sqlite_read_doc(list, &record))) {
+        if (sqlite_column_number(list, 0) <= after_rev) { /* they do not ascend */
             status = sqlite_damaged_row(&store->reader, "record", after_rev, ret_why);
             break;
         }
-        if (wanted && !visit(arg, &record)) {
+        after_rev = sqlite_column_number(list, 0);
+        if (!sqlite_read_head(list, &record))
+            record = (struct store_record){.rev = after_rev, .damaged = true};
+        else if (bytes_equal(record.kind, kind))
+            (void)read_doc(list, &record);
+        else
+            continue;
+        if (!visit(arg, &record)) {
             next = after_rev;
             break;
         }

@@ -76,10 +76,15 @@ bool sqlite_read_head(sqlite3_stmt *statement, struct store_record *ret_record)
     return sqlite_head_of(values, sqlite_column_number(statement, SQLITE_HEAD_COLUMNS), ret_record);
 }
 
+bool sqlite_doc_is(const struct store_record *record, uint64_t crc)
+{
+    return (uint32_t)crc == doc_checksum(record);
+}
+
 bool sqlite_read_doc(sqlite3_stmt *statement, struct store_record *record)
 {
     record->doc = sqlite_column_bytes(statement, 9);
-    return (uint32_t)sqlite_column_number(statement, 8) == doc_checksum(record);
+    return sqlite_doc_is(record, sqlite_column_number(statement, 8));
 }
 
 static uint32_t event_checksum(const struct store_event *event)

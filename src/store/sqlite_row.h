@@ -27,6 +27,7 @@ bool sqlite_read_ledger(sqlite3_stmt *statement, struct ledger *ret_ledger, stru
 /* The same from the values of the columns before crc, and crc. */
 enum { SQLITE_HEAD_COLUMNS = 8 };
 bool sqlite_head_of(sqlite3_value **values, uint64_t crc, struct store_record *ret_record);
+bool sqlite_doc_is(const struct store_record *record, uint64_t crc);
 
 /* How much of event_bytes an event takes. */
 uint64_t sqlite_event_bytes(const struct store_event *event);

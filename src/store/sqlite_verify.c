@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "schedule/reason.h"
+#include "store/sqlite_cut.h"
 #include "store/sqlite_log.h"
 #include "store/sqlite_place.h"
 #include "store/sqlite_row.h"
@@ -299,6 +300,17 @@ static void compare_books(struct walk *walk, uint64_t incarnation)
     walk->report.commits = ledger->commit;
 }
 
+/* The file may be shorter than its head says while the rest is in the log. */
+static void check_end(struct walk *walk)
+{
+    struct sqlite_extent extent;
+    uint64_t bytes = walk->report.file_bytes;
+    if (sqlite_place_end(&walk->db, &extent) && bytes < extent.wanted_bytes)
+        damaged(walk, "byte %llu (page %llu): the file ends there, of %llu: the rest is missing",
+                (unsigned long long)bytes, (unsigned long long)bytes / PAGE_BYTES + 1,
+                (unsigned long long)extent.wanted_bytes);
+}
+
 static enum tocsin_status open_walk(struct walk *walk, const char *dir, struct tocsin_why *ret_why)
 {
     struct sqlite_log log;
@@ -319,8 +331,10 @@ static enum tocsin_status open_walk(struct walk *walk, const char *dir, struct t
     char *path = store_dir_file(&walk->dir, SQLITE_STORE_FILE);
     if (path == NULL)
         return TOCSIN_NO_MEMORY;
-    status = sqlite_db_open(&walk->db, path, SQLITE_INSPECTOR, NULL, false, ret_why);
+    status = sqlite_db_open(&walk->db, path, SQLITE_INSPECTOR, sqlite_cut_vfs(), false, ret_why);
     free(path);
+    if (status == TOCSIN_OK && walk->report.log_bytes == 0)
+        check_end(walk);
     return status;
 }
 
@@ -343,6 +357,8 @@ enum tocsin_status store_sqlite_inspect(const char *dir, const struct store_insp
         walk_records(&walk);
         walk_events(&walk);
         compare_books(&walk, incarnation);
+        if (walk.report.log_bytes > 0 && walk.report.damages > 0)
+            check_end(&walk);
     }
     sqlite_db_close(&walk.db);
     store_dir_close(&walk.dir);

@@ -51,6 +51,8 @@ struct store_record {
     int64_t due_ms;
     enum store_basis basis;
     uint8_t mark; /* of the kind's own, wanted back at load */
+    bool damaged; /* its doc is not what was written, and left empty; when there is no key
+                     either, nothing but rev is known */
     struct bytes doc;
 };
 
@@ -110,7 +112,8 @@ struct store_ops {
     const char *name; /* "sqlite" */
 
     /* Every living version, in any order, its doc left empty. The visitor may stop it. Some
-     * damage is only seen at the end: what was visited counts once this has answered OK. */
+     * damage is only seen at the end: what was visited counts once this has answered OK. Docs
+     * that would take long to read are not looked at. */
     enum tocsin_status (*load)(struct store *store,
                                bool (*visit)(void *arg, const struct store_record *record),
                                void *arg, struct tocsin_why *ret_why);
@@ -119,7 +122,8 @@ struct store_ops {
                                  struct tocsin_why *ret_why);
 
     /* The version with this rev, doc and all. NONE: there is none: it has died. When the caller
-     * knows that it lives, NONE is damage. */
+     * knows that it lives, NONE is damage. DAMAGED: visited all the same, as damaged, when all
+     * but its doc is whole. */
     enum tocsin_status (*get)(struct store *store, uint64_t rev,
                               void (*visit)(void *arg, const struct store_record *record),
                               void *arg, struct tocsin_why *ret_why);
@@ -129,6 +133,8 @@ struct store_ops {
 
     /* Versions with after_rev < rev, ascending, at most `scan` rows looked at, those of `kind`
      * only, docs included. Versions that have died may still be among them: the caller knows.
+     * One that is damaged is visited as such, of whatever kind it may be, and left behind;
+     * DAMAGED: it cannot be read on.
      * ret_next: where to go on; 0: that was all. The visitor may stop it. */
     enum tocsin_status (*list)(struct store *store, struct bytes kind, uint64_t after_rev,
                                size_t scan, bool (*visit)(void *arg, const struct store_record *),

@@ -154,9 +154,9 @@ static enum tocsin_status run_wish(void *arg, struct change *change)
     wish->runs++;
     wish->put.kind = wish->world->kind;
     enum tocsin_status status = change_get(change, wish->put.kind, wish->put.key, &record);
-    if (status == TOCSIN_BUSY)
+    if (status == TOCSIN_BUSY || (status == TOCSIN_DAMAGED && !wish->mends))
         return status;
-    wish->rev_seen = status == TOCSIN_OK ? record.rev : 0;
+    wish->rev_seen = status == TOCSIN_NONE ? 0 : record.rev;
     wish->ref = record.ref;
     if (wish->when == WISH_IF_NONE && status == TOCSIN_OK)
         return TOCSIN_CONFLICT;

@@ -53,6 +53,7 @@ struct wish {
     enum wish_when when;
     bool drops;
     bool urgent;
+    bool mends; /* also one that is damaged */
     /* what became of it */
     bool done;
     int runs;

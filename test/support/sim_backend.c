@@ -4,6 +4,8 @@
 #include <assert.h>
 #include <string.h>
 
+#include "schedule/reason.h"
+
 static struct sim_backend *sim_of(struct store *store)
 {
     return (struct sim_backend *)(void *)store;
@@ -17,17 +19,35 @@ static enum tocsin_status damaged_get(struct store *store, uint64_t rev,
 {
     struct sim_backend *sim = sim_of(store);
     if (rev == sim->damaged_rev)
-        return TOCSIN_DAMAGED;
+        return reason_say(ret_why, TOCSIN_DAMAGED, "as the test said");
     return sim->under->ops->get(sim->under, rev, visit, arg, ret_why);
 }
 
-static enum tocsin_status plain_list(struct store *store, struct bytes kind, uint64_t after_rev,
-                                     size_t scan,
-                                     bool (*visit)(void *arg, const struct store_record *),
-                                     void *arg, uint64_t *ret_next, struct tocsin_why *ret_why)
+struct damaging_list {
+    bool (*visit)(void *arg, const struct store_record *);
+    void *arg;
+    uint64_t damaged_rev;
+};
+
+static bool visit_damaged(void *arg, const struct store_record *record)
+{
+    struct damaging_list *list = arg;
+    struct store_record copy = *record;
+    if (record->rev == list->damaged_rev) {
+        copy.damaged = true;
+        copy.doc = (struct bytes){"", 0};
+    }
+    return list->visit(list->arg, &copy);
+}
+
+static enum tocsin_status damaged_list(struct store *store, struct bytes kind, uint64_t after_rev,
+                                       size_t scan,
+                                       bool (*visit)(void *arg, const struct store_record *),
+                                       void *arg, uint64_t *ret_next, struct tocsin_why *ret_why)
 {
     struct store *under = sim_of(store)->under;
-    return under->ops->list(under, kind, after_rev, scan, visit, arg, ret_next, ret_why);
+    struct damaging_list list = {visit, arg, sim_of(store)->damaged_rev};
+    return under->ops->list(under, kind, after_rev, scan, visit_damaged, &list, ret_next, ret_why);
 }
 
 static enum tocsin_status plain_load(struct store *store,
@@ -60,7 +80,7 @@ static void take_read(void *arg, struct engine_read *read)
 static void set_up(struct sim_backend *sim)
 {
     static const struct store_ops ops = {
-        .name = "simulated", .load = plain_load, .get = damaged_get, .list = plain_list};
+        .name = "simulated", .load = plain_load, .get = damaged_get, .list = damaged_list};
     *sim = (struct sim_backend){.store = {&ops}};
     sim->backend = (struct engine_backend){take_batch, take_read, sim};
 }

@@ -5,6 +5,8 @@
 #include <sqlite3.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "runner.h"
 #include "store/sqlite_place.h"
@@ -270,5 +272,39 @@ TEST(no_store_and_a_store_in_use_are_told_apart)
     assert_int_equal(inspect(&dir, &findings, &report), TOCSIN_BUSY);
     store->ops->close(store);
     assert_int_equal(inspect(&dir, &findings, &report), TOCSIN_OK);
+    temp_dir_release(&dir);
+}
+
+/* Law 6. SQLite alone gives nothing of it. */
+TEST(a_cut_file_is_read_up_to_the_cut)
+{
+    struct temp_dir dir;
+    struct store_model model;
+    struct findings findings;
+    struct store_report report;
+    struct stat before;
+    struct stat after;
+    char path[200];
+    char end[40];
+    temp_dir_init(&dir);
+    make_store(&dir, &model);
+    (void)snprintf(path, sizeof path, "%s/tocsin.db", dir.path);
+    assert_int_equal(stat(path, &before), 0);
+    for (int i = 0; i < 3; i++) {
+        off_t size = before.st_size - (i == 0 ? 4096 : i == 1 ? 5000 : before.st_size / 2);
+        assert_int_equal(truncate(path, size), 0);
+        findings = (struct findings){0};
+        struct store_inspection inspection = {
+            .record = see_record, .damage = see_first_damage, .arg = &findings};
+        assert_int_equal(store_sqlite_inspect(dir.path, &inspection, &report, NULL),
+                         TOCSIN_DAMAGED);
+        (void)snprintf(end, sizeof end, "byte %lld (page %lld): ", (long long)size,
+                       (long long)size / 4096 + 1);
+        assert_non_null(strstr(findings.last, end));
+        assert_true(findings.records > 0);
+        assert_int_equal(stat(path, &after), 0);
+        assert_int_equal(after.st_size, size);
+    }
+    store_model_release(&model);
     temp_dir_release(&dir);
 }

@@ -103,7 +103,8 @@ static void settled(void *arg, enum tocsin_status status)
     if (!ok && status != TOCSIN_CONFLICT) {
         call->outcome =
             status == TOCSIN_NONE ? OUTCOME_BROKEN : outcome_of_status(status); /* what must be */
-        (void)snprintf(call->why.text, sizeof call->why.text, "%s", tocsin_status_text(status));
+        (void)snprintf(call->why.text, sizeof call->why.text, "%s",
+                       status == TOCSIN_DAMAGED ? TASKS_BROKEN_TEXT : tocsin_status_text(status));
         for (size_t i = 0; i < call->unready_count; i++) {
             struct engine_head head;
             if (engine_head(tasks->engine, call->unready[i], &head))

@@ -76,7 +76,7 @@ static enum tocsin_status get(struct tasks_call *call, struct change *change,
     enum tocsin_status status = change_get(change, tasks->task_kind, call->id, ret_record);
     if (status == TOCSIN_OK)
         status = tasks_decode(ret_record, &tasks->lists, ret_task);
-    if (status == TOCSIN_OK)
+    if (status == TOCSIN_OK || status == TOCSIN_DAMAGED)
         call->ref = ret_record->ref;
     return status;
 }
@@ -210,7 +210,7 @@ static enum tocsin_status drop_runs(struct tasks_call *call, struct change *chan
             change_get(change, tasks->run_kind, (struct bytes){key, size}, &record);
         if (status == TOCSIN_NONE)
             continue;
-        if (status != TOCSIN_OK)
+        if (status != TOCSIN_OK && status != TOCSIN_DAMAGED)
             return status;
         bool held = run_of_record(tasks, record.ref) != NULL || record.mark == TASK_CLAIMED ||
                     record.mark == TASK_HELD;
@@ -218,7 +218,7 @@ static enum tocsin_status drop_runs(struct tasks_call *call, struct change *chan
             continue;
         status = take_out_of_queue(call, record.ref);
         if (status == TOCSIN_OK)
-            status = change_drop(change, tasks->run_kind, record.key);
+            status = change_drop(change, tasks->run_kind, (struct bytes){key, size});
         if (status != TOCSIN_OK)
             return status;
     }
@@ -232,8 +232,11 @@ static enum tocsin_status replace(struct tasks_call *call, struct change *change
     enum tocsin_status status = get(call, change, &record, &task);
     if (status == TOCSIN_NONE)
         return matches(call, NULL) ? put_wish(call, change, NULL, 0) : TOCSIN_OK;
-    if (status != TOCSIN_OK || !matches(call, &record))
-        return status;
+    bool damaged = status == TOCSIN_DAMAGED;
+    if ((status != TOCSIN_OK && !damaged) || !matches(call, &record))
+        return damaged ? TOCSIN_OK : status;
+    if (damaged)
+        task = (struct task){.created_ms = 0}; /* what it was nobody knows: it begins now */
     status = drop_runs(call, change, &task, true);
     if (status == TOCSIN_OK)
         status = take_out_of_queue(call, record.ref);
@@ -262,6 +265,30 @@ static enum tocsin_status cancel_running(struct tasks_call *call, struct change 
     return TOCSIN_OK;
 }
 
+/* Nothing is known of it but its id and its queue: it is removed, also when somebody runs it. The
+ * runs of a schedule stay, and end by themselves. */
+static enum tocsin_status cancel_damaged(struct tasks_call *call, struct change *change,
+                                         const struct engine_record *record)
+{
+    struct tasks *tasks = call->tasks;
+    if (!matches(call, record))
+        return TOCSIN_OK;
+    enum tocsin_status status = take_out_of_queue(call, record->ref);
+    if (status == TOCSIN_OK)
+        status = change_drop(change, tasks->task_kind, call->id);
+    if (status != TOCSIN_OK)
+        return status;
+    struct task task;
+    task_init(&task);
+    task.id = call->id;
+    task.queue = record->tag;
+    tasks_event(tasks, change, call->id, "cancelled", &task, false);
+    tasks_count_after(tasks, change, TASKS_CANCELLED, 1);
+    struct task_view view = {.status = "cancelled", .rev = record->rev, .due_ms = record->due_ms};
+    write_answer(call, &task, &view);
+    return TOCSIN_OK;
+}
+
 static enum tocsin_status cancel(struct tasks_call *call, struct change *change)
 {
     struct tasks *tasks = call->tasks;
@@ -269,7 +296,7 @@ static enum tocsin_status cancel(struct tasks_call *call, struct change *change)
     struct task task;
     enum tocsin_status status;
     if (!find(call, change, &record, &task, &status))
-        return status;
+        return status == TOCSIN_DAMAGED ? cancel_damaged(call, change, &record) : status;
     if (task.rhythm == TASK_ONCE && record.mark != TASK_FAILED && leased(call, &record, &task))
         return cancel_running(call, change, &record, &task);
     status = drop_runs(call, change, &task, false);

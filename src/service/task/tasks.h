@@ -99,6 +99,10 @@ void tasks_hold(struct tasks *tasks, void (*done)(void *arg, enum tocsin_status 
 
 /* ---- calls */
 
+/* Of a BROKEN one. */
+#define TASKS_BROKEN_TEXT                                                                          \
+    "the record is damaged: DELETE removes it, PUT replaces it; tocsin verify tells where"
+
 enum tasks_verb {
     TASKS_CREATE,
     TASKS_PUT,
