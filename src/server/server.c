@@ -317,6 +317,15 @@ static enum tocsin_status open_store(struct server *server)
         &server->store, &server->store_state, &server->why);
 }
 
+static enum tocsin_status create_countdowns(struct server *server)
+{
+    struct countdowns_limits limits = countdowns_limits_default;
+    limits.countdowns = server->config->limits.countdowns;
+    return countdowns_create(server->engine, server->idem, &limits,
+                             (struct siphash_key){server_chance(server), server_chance(server)},
+                             &server->countdowns);
+}
+
 static enum tocsin_status start_engine(struct server *server)
 {
     const struct config *config = server->config;
@@ -372,13 +381,8 @@ static enum tocsin_status start_engine(struct server *server)
             .chance_arg = server,
         },
         &server->tasks);
-    if (status != TOCSIN_OK)
-        return status;
-    struct countdowns_limits countdowns = countdowns_limits_default;
-    countdowns.countdowns = config->limits.countdowns;
-    status = countdowns_create(server->engine, server->idem, &countdowns,
-                               (struct siphash_key){server_chance(server), server_chance(server)},
-                               &server->countdowns);
+    if (status == TOCSIN_OK)
+        status = create_countdowns(server);
     if (status == TOCSIN_OK)
         status = live_create(server, ws_topics(server));
     if (status != TOCSIN_OK)
@@ -391,9 +395,20 @@ static enum tocsin_status start_engine(struct server *server)
     return status == TOCSIN_OK ? rooms_recover(live_rooms(server->live)) : status;
 }
 
+/* C-06 */
+static void say_what_was_restored(struct server *server)
+{
+    struct countdowns_restored found = countdowns_restored(server->countdowns);
+    log_event(&server->log, LOG_INFO, "countdowns restored", LOG_UINT("restored", found.restored),
+              LOG_UINT("expired_handled", found.expired_handled),
+              LOG_UINT("expired_cleaned", found.expired_cleaned), LOG_UINT("paused", found.paused),
+              LOG_END);
+}
+
 static void say_ready(struct server *server)
 {
     struct engine_stats stats;
+    say_what_was_restored(server);
     engine_describe(server->engine, &stats);
     const char *scheme = server->config->tls.certificate[0] != '\0' ? "https" : "http";
     (void)printf("tocsin ready on %s://%s (store %s, %llu records, node %s)\n", scheme,
