@@ -68,8 +68,8 @@ struct rooms_options {
     struct idem *idem;
     struct countdowns *countdowns;
     struct rooms_limits limits;
-    int64_t turn_seconds; /* where a wish does not say (gomoku.turn.seconds) */
-    bool ai_timed;        /* gomoku.turn.aiTimed */
+    int64_t turn_seconds; /* where a wish does not say (gomoku.turn_seconds) */
+    bool ai_timed;        /* gomoku.ai_timed */
     struct rooms_port port;
     struct siphash_key hash_key; /* chance */
 };
