@@ -31,7 +31,10 @@ class Loop:
             if cls.loop is None:
                 cls.loop = asyncio.new_event_loop()
                 threading.Thread(target=cls.loop.run_forever, daemon=True).start()
-        return asyncio.run_coroutine_threadsafe(coroutine, cls.loop).result(PATIENCE)
+        try:
+            return asyncio.run_coroutine_threadsafe(coroutine, cls.loop).result(PATIENCE)
+        except websockets.WebSocketException as error:
+            raise ConnectionError(f"the connection is gone: {error}") from error
 
 
 def escaped(value):

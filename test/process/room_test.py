@@ -383,6 +383,26 @@ def who_runs_out_of_time_loses(server):
         same(server.metric("tocsin_room_timeouts_total"), 1)
 
 
+@test(store="sqlite")
+def a_step_of_the_wall_clock_moves_no_flag(server):
+    """C-32: what the log says of a flag is by the clock that everybody reads."""
+    with Game(server, turn_seconds=5) as game:
+        black = game.begin().players[0]
+        server.set_wall(server.now() + 3600000)
+        server.advance("4999ms")
+        room = server.get(f"/v1/rooms/{game.room}")
+        same((room["phase"], room["clock"]["leftMs"]), ("PLAYING", 1))
+        server.advance("1ms")
+        black.next("TIMEOUT")
+        connection = server.connection()
+        connection.request("GET", "/v1/events?after=0")
+        lines = iter(connection.getresponse().readline, b"")
+        events = (json.loads(line[5:]) for line in lines if line.startswith(b"data:"))
+        doc = next(event["doc"] for event in events if (event["kind"], event["type"]) == ("room", "timeout"))
+        same((doc["version"], doc["side"], doc["deadlineEpochMs"]), (f"{black.game}:0", "X", room["clock"]["deadlineEpochMs"]))
+        same(0 <= doc["at"] - doc["deadlineEpochMs"] <= 1, True, str(doc))
+
+
 @test()
 def banks_go_on_where_they_stopped(server):
     """C-30: Fischer."""
