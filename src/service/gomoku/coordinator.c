@@ -204,11 +204,11 @@ static void timeout_fields(struct json_writer *writer, const struct rooms *rooms
                            const struct room *room, const void *arg)
 {
     const struct countdown *countdown = arg;
+    (void)rooms;
     json_write_key(writer, "version");
     json_write_string(writer, countdown->version.at, countdown->version.size);
     room_view_side(writer, "side", (int)room_to_move(room));
-    room_view_number(writer, "deadlineEpochMs",
-                     engine_wall_of(rooms->engine, countdown->deadline_ms, countdown->basis));
+    room_view_number(writer, "deadlineEpochMs", countdown->deadline_ms);
     json_write_key(writer, "fence");
     json_write_uint64(writer, countdown->fence);
 }
