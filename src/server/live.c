@@ -264,7 +264,7 @@ enum session_when live_on_send(struct live *live, struct session *session,
         return SESSION_DONE;
     }
     if (read_command(frame->body, &text, &command, &why) != TOCSIN_OK) {
-        ws_tell_error(session, destination, "VALIDATE_FAILED", why.text);
+        rooms_refuse(live->rooms, &command, why.text);
         return SESSION_DONE;
     }
     struct sent *sent = malloc(sizeof *sent);

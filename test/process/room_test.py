@@ -336,7 +336,12 @@ def what_may_not_be_is_refused_and_told(server):
         error = white.told("errors")[0]
         same((error["type"], error["roomId"], error["code"]), ("ERROR", game.room, "TAKEN"))
         same((error["gameId"], error["payload"]), (black.game, {"code": "TAKEN", "detail": error["detail"]}))
-        same(all(error["type"] == "ERROR" and error["code"] and error["detail"] for error in white.told("errors")), True)
+        for error in white.told("errors"):
+            same(sorted(error), ["code", "detail", "gameId", "payload", "roomId", "seq", "type"])
+            same((error["type"], error["payload"]), ("ERROR", {"code": error["code"], "detail": error["detail"]}))
+        same(white.raw("place", json.dumps({"roomId": game.room, "more": 1})), "VALIDATE_FAILED")
+        same((white.told("errors")[-1]["roomId"], white.raw("place", "{")), (game.room, "VALIDATE_FAILED"))
+        same((white.told("errors")[-1]["roomId"], white.told("errors")[-1]["gameId"]), (None, None))
         same(white.raw("dance", "{}"), "NOT_FOUND")
         same((server.get(f"/v1/rooms/{game.room}")["state"]["step"], stranger.told("errors")), (1, []))
         same(types(stranger.all).count("STATE"), 0)

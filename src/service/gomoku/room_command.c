@@ -382,6 +382,11 @@ static void refuse_at_once(struct rooms *rooms, const struct room_command *comma
         command->done(command->arg, outcome, code, detail);
 }
 
+void rooms_refuse(struct rooms *rooms, const struct room_command *command, const char *detail)
+{
+    refuse_at_once(rooms, command, OUTCOME_INVALID, "VALIDATE_FAILED", detail);
+}
+
 void rooms_command(struct rooms *rooms, const struct room_command *command)
 {
     const char *fault = fault_of(command);

@@ -168,7 +168,10 @@ void room_send_error(struct rooms *rooms, uint64_t session, struct bytes room_id
     struct json_writer writer;
     begin(rooms, &writer);
     json_write_key(&writer, "roomId");
-    json_write_string(&writer, room_id.at, room_id.size);
+    if (room_id.size > 0)
+        json_write_string(&writer, room_id.at, room_id.size);
+    else
+        json_write_null(&writer);
     if (room != NULL)
         room_view_game_id(&writer, room);
     else
