@@ -264,7 +264,7 @@ enum session_when live_on_send(struct live *live, struct session *session,
         return SESSION_DONE;
     }
     if (read_command(frame->body, &text, &command, &why) != TOCSIN_OK) {
-        ws_tell_error(session, destination, "VALIDATE_FAILED", why.text);
+        rooms_refuse(live->rooms, &command, why.text);
         return SESSION_DONE;
     }
     struct sent *sent = malloc(sizeof *sent);
@@ -335,9 +335,22 @@ struct rooms *live_rooms(const struct live *live)
     return live->rooms;
 }
 
-uint64_t live_lost(const struct live *live)
+void live_set_metrics(struct server *server)
 {
-    return live->lost;
+    struct metrics *metrics = &server->metrics;
+    struct rooms_stats rooms;
+    rooms_describe(server->live->rooms, &rooms);
+    metrics_set(metrics, M_ROOMS, PHASE_WAITING, (int64_t)rooms.waiting);
+    metrics_set(metrics, M_ROOMS, PHASE_PLAYING, (int64_t)rooms.playing);
+    metrics_set(metrics, M_ROOMS, PHASE_ENDED, (int64_t)rooms.ended);
+    metrics_set(metrics, M_ROOMS_LIMIT, 0, (int64_t)server->config->gomoku.rooms);
+    metrics_set(metrics, M_ROOM_SESSIONS, 0, (int64_t)rooms.sessions);
+    metrics_set(metrics, M_ROOM_FRAMES, 0, (int64_t)rooms.frames);
+    metrics_set(metrics, M_ROOM_TIMEOUTS, 0, (int64_t)rooms.timeouts);
+    metrics_set(metrics, M_ROOM_STALE, 0, (int64_t)rooms.stale);
+    metrics_set(metrics, M_ROOM_REFUSED, 0, (int64_t)rooms.refused);
+    metrics_set(metrics, M_ROOM_UNPUBLISHED, 0, (int64_t)rooms.unpublished);
+    metrics_set(metrics, M_LIVE_LOST, 0, (int64_t)server->live->lost);
 }
 
 void live_stop(struct live *live)

@@ -15,7 +15,7 @@ void live_stop(struct live *live);
 void live_destroy(struct live *live);
 
 struct rooms *live_rooms(const struct live *live);
-uint64_t live_lost(const struct live *live); /* frames there was no room for */
+void live_set_metrics(struct server *server);
 
 /* The AI has answered: when the loop was posted. */
 void live_take_thoughts(struct live *live);

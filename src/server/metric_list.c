@@ -21,6 +21,7 @@ static const struct metric_label status_class = LABEL("status", METRIC_CLASS);
 static const struct metric_label refused = LABEL("reason", METRIC_REFUSED);
 static const struct metric_label store_error = LABEL("reason", METRIC_STORE_ERROR);
 static const struct metric_label ws_dropped = LABEL("reason", METRIC_WS_DROPPED);
+static const struct metric_label phase = LABEL("phase", METRIC_PHASE);
 static const struct metric_label queue = {"queue", NULL, METRIC_NAMES_MAX + 1};
 static const struct metric_label level = {
     "level",
@@ -52,6 +53,10 @@ static const struct metric_label level = {
 #define LABELS_WS_DROPPED                                                                          \
     {                                                                                              \
         &ws_dropped                                                                                \
+    }
+#define LABELS_PHASE                                                                               \
+    {                                                                                              \
+        &phase                                                                                     \
     }
 #define LABELS_QUEUE                                                                               \
     {                                                                                              \

@@ -60,18 +60,25 @@
     ROW(TOO_LARGE, "too_large")                                                                    \
     ROW(REFUSED, "refused")
 
+#define METRIC_PHASE(ROW)                                                                          \
+    ROW(WAITING, "waiting")                                                                        \
+    ROW(PLAYING, "playing")                                                                        \
+    ROW(ENDED, "ended")
+
 #define METRIC_VALUE_SKIPPED(name, word) SKIPPED_##name,
 #define METRIC_VALUE_ROUTE(name, word) ROUTE_##name,
 #define METRIC_VALUE_CLASS(name, word) CLASS_##name,
 #define METRIC_VALUE_REFUSED(name, word) REFUSED_##name,
 #define METRIC_VALUE_STORE_ERROR(name, word) STORE_ERROR_##name,
 #define METRIC_VALUE_WS_DROPPED(name, word) WS_DROPPED_##name,
+#define METRIC_VALUE_PHASE(name, word) PHASE_##name,
 
 enum metric_skipped { METRIC_SKIPPED(METRIC_VALUE_SKIPPED) SKIPPED_COUNT };
 enum metric_route { METRIC_ROUTE(METRIC_VALUE_ROUTE) ROUTE_COUNT };
 enum metric_class { METRIC_CLASS(METRIC_VALUE_CLASS) CLASS_COUNT };
 enum metric_refused { METRIC_REFUSED(METRIC_VALUE_REFUSED) REFUSED_COUNT };
 enum metric_store_error { METRIC_STORE_ERROR(METRIC_VALUE_STORE_ERROR) STORE_ERROR_COUNT };
+enum metric_phase { METRIC_PHASE(METRIC_VALUE_PHASE) PHASE_COUNT };
 enum metric_ws_dropped { METRIC_WS_DROPPED(METRIC_VALUE_WS_DROPPED) WS_DROPPED_COUNT };
 /* The series of an HTTP status: 404 is one of the 4xx. */
 #define METRIC_CLASS_OF(status) ((size_t)(status) / 100 - 1)
@@ -84,6 +91,7 @@ enum { METRIC_LEVELS = 16 };
     METRIC_TABLE_TASKS(ROW)                                                                        \
     METRIC_TABLE_QUEUES(ROW)                                                                       \
     METRIC_TABLE_COUNTDOWNS(ROW)                                                                   \
+    METRIC_TABLE_ROOMS(ROW)                                                                        \
     METRIC_TABLE_WHEEL(ROW)                                                                        \
     METRIC_TABLE_STORE(ROW)                                                                        \
     METRIC_TABLE_HTTP(ROW)                                                                         \
@@ -161,6 +169,25 @@ enum { METRIC_LEVELS = 16 };
         "Countdowns that ran out and were dealt with, since start.")                               \
     ROW(COUNTDOWN_UNARMED, COUNTER, ONE, NONE, NO, "countdown_ticks_lost_total",                   \
         "Ticks there was no memory for, since start.")
+
+#define METRIC_TABLE_ROOMS(ROW)                                                                    \
+    ROW(ROOMS, GAUGE, ONE, PHASE, NO, "rooms", "Gomoku rooms, by phase.")                          \
+    ROW(ROOMS_LIMIT, GAUGE, ONE, NONE, NO, "rooms_limit",                                          \
+        "How many rooms may be kept at most (gomoku.rooms).")                                      \
+    ROW(ROOM_SESSIONS, GAUGE, ONE, NONE, NO, "room_sessions",                                      \
+        "Sessions that are in a room, as players or spectators.")                                  \
+    ROW(ROOM_FRAMES, COUNTER, ONE, NONE, NO, "room_frames_total",                                  \
+        "Frames published to the topics of rooms, since start.")                                   \
+    ROW(ROOM_TIMEOUTS, COUNTER, ONE, NONE, NO, "room_timeouts_total",                              \
+        "Games lost on time, since start.")                                                        \
+    ROW(ROOM_STALE, COUNTER, ONE, NONE, NO, "room_stale_total",                                    \
+        "Timeouts and answers of the AI for a turn that was past, since start; they do nothing.")  \
+    ROW(ROOM_REFUSED, COUNTER, ONE, NONE, NO, "room_commands_refused_total",                       \
+        "Commands of players that were refused, since start.")                                     \
+    ROW(ROOM_UNPUBLISHED, COUNTER, ONE, NONE, NO, "room_frames_unpublished_total",                 \
+        "Frames of rooms there was no memory for, since start.")                                   \
+    ROW(LIVE_LOST, COUNTER, ONE, NONE, NO, "live_frames_lost_total",                               \
+        "Frames of rooms and countdowns that could not be published, since start.")
 
 #define METRIC_TABLE_WHEEL(ROW)                                                                    \
     ROW(WHEEL_TIMERS, GAUGE, ONE, LEVEL, NO, "wheel_timers",                                       \

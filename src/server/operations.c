@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "server/inside.h"
+#include "server/live.h"
 #include "server/openapi.h"
 
 enum { ANSWER_BYTES_MAX = 4 * 1024 * 1024 };
@@ -180,6 +181,7 @@ void operations_metrics(const struct route_request *request)
     set_store(server);
     set_http(server);
     ws_set_metrics(server);
+    live_set_metrics(server);
     metric_list_read_process(&server->metrics);
     buffer_init(&out, ANSWER_BYTES_MAX);
     metrics_write(&server->metrics, &out);

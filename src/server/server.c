@@ -417,9 +417,20 @@ static enum tocsin_status start_engine(struct server *server)
     return status == TOCSIN_OK ? rooms_recover(live_rooms(server->live)) : status;
 }
 
+/* C-06 */
+static void say_what_was_restored(struct server *server)
+{
+    struct countdowns_restored found = countdowns_restored(server->countdowns);
+    log_event(&server->log, LOG_INFO, "countdowns restored", LOG_UINT("restored", found.restored),
+              LOG_UINT("expired_handled", found.expired_handled),
+              LOG_UINT("expired_cleaned", found.expired_cleaned), LOG_UINT("paused", found.paused),
+              LOG_END);
+}
+
 static void say_ready(struct server *server)
 {
     struct engine_stats stats;
+    say_what_was_restored(server);
     engine_describe(server->engine, &stats);
     const char *scheme = server->config->tls.certificate[0] != '\0' ? "https" : "http";
     (void)printf("tocsin ready on %s://%s (store %s, %llu records, node %s)\n", scheme,

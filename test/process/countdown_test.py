@@ -4,8 +4,9 @@
 
 import json
 import sys
+import time
 
-from support import expect, main, same, test
+from support import expect, holds, main, same, test, wait_for
 
 
 def start(server, key="a", status=201, **wish):
@@ -134,6 +135,24 @@ def events_tell_which_fell_first(server):
             event = json.loads(line[5:])
             told.append((event["type"], event["key"]))
     same(told, [("started", "x"), ("started", "o"), ("timeout", "o"), ("timeout", "x")])
+
+
+@test(store="sqlite", clock="system")
+def a_start_says_what_it_found(server):
+    """C-06: those that run on, that wait, and that ran out meanwhile."""
+    for key in ("runs", "runs too", "waits"):
+        start(server, key.replace(" ", "%20"), **{"for": "1h"})
+    server.post("/v1/countdowns/waits/pause", {}, 200)
+    start(server, "over", deadline_ms=1)
+    start(server, "falls", **{"for": "300ms"})
+    server.words[server.words.index("warn")] = "info"
+    server.kill()
+    time.sleep(0.4)
+    server.start()
+    line, = (line for line in server.said().splitlines() if "countdowns restored" in line)
+    holds(line, "level=info", " restored=2 expired_handled=1 expired_cleaned=0 paused=1")
+    wait_for(lambda: look(server, "falls")["state"] == "expired", "its timeout")
+    same(server.metric("tocsin_countdown_timeouts_total"), 1)
 
 
 if __name__ == "__main__":

@@ -7,7 +7,6 @@ client would."""
 import asyncio
 import json
 import os
-import shutil
 import socket
 import ssl
 import subprocess
@@ -16,7 +15,8 @@ import tempfile
 import threading
 import time
 
-from support import PATIENCE, ROOT, Server, alone, expect, holds, main, same, test, wait_for
+import stomp_packages
+from support import PATIENCE, Server, alone, expect, holds, main, same, test, wait_for
 
 try:
     import websockets
@@ -33,32 +33,8 @@ REQUEST = ("GET /ws HTTP/1.1\r\nHost: {}\r\nUpgrade: websocket\r\nConnection: Up
 
 # ---- stompjs
 
-class Node:
-    """The packages, installed once."""
-    lock, folder = threading.Lock(), ROOT / "build/stomp"
-
-    @classmethod
-    def install(cls):
-        with cls.lock:
-            source = ROOT / "test/stomp"
-            lock = (source / "package-lock.json").read_bytes()
-            done = cls.folder / "node_modules/.installed"
-            cls.folder.mkdir(parents=True, exist_ok=True)
-            for name in ("package.json", "package-lock.json", ".npmrc", "client.mjs"):
-                shutil.copy(source / name, cls.folder / name)
-            if done.exists() and done.read_bytes() == lock:
-                return
-            subprocess.run(["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund"], cwd=cls.folder,
-                           check=True, capture_output=True, timeout=300)
-            done.write_bytes(lock)
-
-
 def stompjs(server, case, *more):
-    Node.install()
-    done = subprocess.run(["node", "client.mjs", ws_url(server), case, *more], cwd=Node.folder,
-                          capture_output=True, text=True, timeout=60, check=False)
-    same(done.returncode, 0, done.stdout + done.stderr)
-    return json.loads(done.stdout)
+    return stomp_packages.stompjs("client.mjs", ws_url(server), case, *more)
 
 
 def ws_url(server):

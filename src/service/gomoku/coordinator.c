@@ -37,8 +37,8 @@ static void tell_sides(struct table *table, const struct room *room)
 {
     for (const struct presence *it = table->here; it != NULL; it = it->next_here) {
         if (it->player != NO_PLAYER)
-            room_send_seat(table->rooms, it->session, room, room_side_of_player(room, it->player),
-                           bytes_of(it->key));
+            (void)room_send_seat(table->rooms, it->session, room,
+                                 room_side_of_player(room, it->player), bytes_of(it->key));
     }
 }
 

@@ -173,11 +173,11 @@ static enum tocsin_status join(struct room_call *call)
     if (status != TOCSIN_OK)
         return status;
     int side = call->player == NO_PLAYER ? ROOM_NO_SIDE : room_side_of_player(room, call->player);
-    room_send_seat(rooms, session, room, side, call->key);
-    room_send_full(rooms, session, room, side);
     if (!call->told)
         table_notice(table);
-    return TOCSIN_OK;
+    /* Who has not got the key asks again, and gets the same seat. */
+    status = room_send_seat(rooms, session, room, side, call->key);
+    return status == TOCSIN_OK ? room_send_full(rooms, session, room, side) : status;
 }
 
 /* ---- what players do */
@@ -380,6 +380,11 @@ static void refuse_at_once(struct rooms *rooms, const struct room_command *comma
     room_send_error(rooms, command->session, id, NULL, code, detail);
     if (command->done != NULL)
         command->done(command->arg, outcome, code, detail);
+}
+
+void rooms_refuse(struct rooms *rooms, const struct room_command *command, const char *detail)
+{
+    refuse_at_once(rooms, command, OUTCOME_INVALID, "VALIDATE_FAILED", detail);
 }
 
 void rooms_command(struct rooms *rooms, const struct room_command *command)

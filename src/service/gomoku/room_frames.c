@@ -114,18 +114,20 @@ void room_frame_snapshot(struct table *table, const struct room *room)
 
 /* ---- to one session */
 
-static void send(struct rooms *rooms, uint64_t session, const char *queue)
+static enum tocsin_status send(struct rooms *rooms, uint64_t session, const char *queue)
 {
-    if (buffer_status(&rooms->frame) != TOCSIN_OK) {
+    enum tocsin_status status = buffer_status(&rooms->frame);
+    if (status != TOCSIN_OK) {
         rooms->unpublished++;
-        return;
+        return status;
     }
     rooms->port.send_to(rooms->port.arg, session, queue,
                         (struct bytes){rooms->frame.data, rooms->frame.size});
+    return TOCSIN_OK;
 }
 
-void room_send_seat(struct rooms *rooms, uint64_t session, const struct room *room, int side,
-                    struct bytes key)
+enum tocsin_status room_send_seat(struct rooms *rooms, uint64_t session, const struct room *room,
+                                  int side, struct bytes key)
 {
     struct json_writer writer;
     begin(rooms, &writer);
@@ -137,16 +139,17 @@ void room_send_seat(struct rooms *rooms, uint64_t session, const struct room *ro
     else
         json_write_string(&writer, key.at, key.size);
     json_write_object_end(&writer);
-    send(rooms, session, "gomoku.seat");
+    return send(rooms, session, "gomoku.seat");
 }
 
-void room_send_full(struct rooms *rooms, uint64_t session, const struct room *room, int side)
+enum tocsin_status room_send_full(struct rooms *rooms, uint64_t session, const struct room *room,
+                                  int side)
 {
     struct json_writer writer;
     buffer_clear(&rooms->frame);
     json_writer_init(&writer, &rooms->frame);
     room_view_whole(&writer, rooms, room, &side);
-    send(rooms, session, "gomoku.full");
+    return send(rooms, session, "gomoku.full");
 }
 
 void room_send_kicked(struct rooms *rooms, uint64_t session, const struct room *room, int player)
@@ -158,7 +161,7 @@ void room_send_kicked(struct rooms *rooms, uint64_t session, const struct room *
     room_view_side(&writer, "side", room_side_of_player(room, player));
     room_view_field(&writer, "detail", "the seat was taken up by another connection with its key");
     json_write_object_end(&writer);
-    send(rooms, session, "gomoku.kicked");
+    (void)send(rooms, session, "gomoku.kicked");
 }
 
 /* Code and detail stand by themselves, and in the payload that every frame has. */
@@ -168,7 +171,10 @@ void room_send_error(struct rooms *rooms, uint64_t session, struct bytes room_id
     struct json_writer writer;
     begin(rooms, &writer);
     json_write_key(&writer, "roomId");
-    json_write_string(&writer, room_id.at, room_id.size);
+    if (room_id.size > 0)
+        json_write_string(&writer, room_id.at, room_id.size);
+    else
+        json_write_null(&writer);
     if (room != NULL)
         room_view_game_id(&writer, room);
     else
@@ -184,5 +190,5 @@ void room_send_error(struct rooms *rooms, uint64_t session, struct bytes room_id
     room_view_field(&writer, "detail", detail);
     json_write_object_end(&writer);
     json_write_object_end(&writer);
-    send(rooms, session, "errors");
+    (void)send(rooms, session, "errors");
 }

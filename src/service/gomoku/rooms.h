@@ -68,8 +68,8 @@ struct rooms_options {
     struct idem *idem;
     struct countdowns *countdowns;
     struct rooms_limits limits;
-    int64_t turn_seconds; /* where a wish does not say (gomoku.turn.seconds) */
-    bool ai_timed;        /* gomoku.turn.aiTimed */
+    int64_t turn_seconds; /* where a wish does not say (gomoku.turn_seconds) */
+    bool ai_timed;        /* gomoku.ai_timed */
     struct rooms_port port;
     struct siphash_key hash_key; /* chance */
 };
@@ -137,6 +137,8 @@ struct room_command {
  * NOT_ENDED, NOT_YOUR_TURN, TIMED_OUT, TAKEN, FORBIDDEN_MOVE (overline, double-four, double-three),
  * VALIDATE_FAILED, RATE_LIMITED, OVERLOADED, UNAVAILABLE. */
 void rooms_command(struct rooms *rooms, const struct room_command *command);
+/* One that could not be read: what is known of it, and what is wrong. VALIDATE_FAILED. */
+void rooms_refuse(struct rooms *rooms, const struct room_command *command, const char *detail);
 /* It has disconnected: nothing is sent to it any more. */
 void rooms_gone(struct rooms *rooms, uint64_t session);
 

@@ -170,9 +170,11 @@ void room_frame_tick(struct table *table, const struct countdown *countdown, int
 void room_frame_timeout(struct table *table, const struct room *room, int side);
 void room_frame_state(struct table *table, const struct room *room);
 void room_frame_snapshot(struct table *table, const struct room *room);
-void room_send_seat(struct rooms *rooms, uint64_t session, const struct room *room, int side,
-                    struct bytes key);
-void room_send_full(struct rooms *rooms, uint64_t session, const struct room *room, int side);
+/* NO_MEMORY: it was not sent. */
+enum tocsin_status room_send_seat(struct rooms *rooms, uint64_t session, const struct room *room,
+                                  int side, struct bytes key);
+enum tocsin_status room_send_full(struct rooms *rooms, uint64_t session, const struct room *room,
+                                  int side);
 void room_send_kicked(struct rooms *rooms, uint64_t session, const struct room *room, int player);
 /* room: NULL when there is none. */
 void room_send_error(struct rooms *rooms, uint64_t session, struct bytes room_id,
