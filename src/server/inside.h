@@ -69,6 +69,16 @@ uint64_t server_chance(void *server);
 void server_turn(struct server *server);
 void server_stop(struct server *server);
 
+/* ---- services (services.c) */
+
+/* All of them, before anything is loaded; then what was under way is taken up. */
+enum tocsin_status services_start(struct server *server);
+enum tocsin_status services_recover(struct server *server);
+bool services_recovering(const struct server *server);
+void services_say_restored(struct server *server);
+/* With the engine. */
+void services_destroy(struct server *server);
+
 /* ---- routes (route.c): who asks for what */
 
 enum { ROUTE_PARAMS_MAX = 1, ROUTE_PARAM_BYTES_MAX = 256 };
