@@ -11,8 +11,10 @@
  *   fanout   fanout-p50, -p99, -most          ms from due to received, one topic
  *            fanout-cpu                       microseconds of the server for each message
  *            fanout-timeout-p50, -p99, -most  ms from a deadline to its end, at the server
- *            fanout-timeout-told-p99          … to the client that is told
+ *            fanout-timeout-told-p50, -p99    … to the client that is told
  *            fanout-p99-ratio, -cpu-ratio     Node's ws over Tocsin
+ *            fanout-wait                      ms/s the server waited for a processor: others were
+ *                                             at work
  *   rooms    rooms-…                          the same, rooms with two clients each
  *
  * Yardsticks: wakeup-p50, wakeup-p99 (timerfd to socketpair), fanout-… of the bare loop.
@@ -37,13 +39,16 @@ static void usage(FILE *out)
     fprintf(out, "usage: bench-live [options]\n"
                  "  --quick          one round of shorter windows\n"
                  "  --only NAME      one part: ticks, fanout, rooms; may be repeated\n"
-                 "  --rounds N       so many rounds; 5 unless given\n"
-                 "  --seconds S      of each window; 5 unless given\n"
+                 "  --rounds N       so many rounds; 5 unless given, and 3 of ticks and rooms,\n"
+                 "                   which have no peer\n"
+                 "  --seconds S      of each window; 4 unless given\n"
                  "  --countdowns N   of ticks; 100000 unless given\n"
                  "  --clients N      of fanout; 10000 unless given\n"
                  "  --rooms N        of rooms; 5000 unless given\n"
                  "  --program PATH   the server; build/bench/tocsin unless given\n"
                  "  --json PATH      build/bench/live.json unless given\n"
+                 "  --plot PATH      draw an SVG picture; without any option it is drawn at\n"
+                 "                   docs/bench-live.svg\n"
                  "  --help           this text\n");
 }
 
@@ -87,6 +92,8 @@ static void parse_value(struct options *options, const char *name, const char *v
         tocsin_program(value);
     else if (strcmp(name, "--json") == 0)
         options->json_path = value;
+    else if (strcmp(name, "--plot") == 0)
+        options->plot_path = value;
     else if (strcmp(name, "--only") == 0)
         parse_only(options, value);
     else
@@ -112,12 +119,14 @@ static struct options parse(int argc, char **argv)
             parse_value(&options, name, argv[++i]);
         }
     }
+    if (argc == 1)
+        options.plot_path = "docs/bench-live.svg";
     if (options.rounds > BENCH_ROUNDS_MAX)
         bad_option("too many rounds");
     if (options.rounds == 0)
         options.rounds = options.quick ? 1 : 5;
     if (options.seconds == 0)
-        options.seconds = options.quick ? 4 : 5;
+        options.seconds = options.quick ? 3 : 4;
     return options;
 }
 
@@ -158,7 +167,11 @@ int main(int argc, char **argv)
     bench_progress_end();
     report_print(&results, stdout);
     report_write(&results, options.json_path);
-    printf("Written to %s, in %.0f s.\n", options.json_path,
-           (double)(bench_now_ns() - from_ns) / 1e9);
+    printf("Written to %s", options.json_path);
+    if (options.plot_path != NULL) {
+        plot_write(&results, options.plot_path);
+        printf(" and %s", options.plot_path);
+    }
+    printf(", in %.0f s.\n", (double)(bench_now_ns() - from_ns) / 1e9);
     return 0;
 }

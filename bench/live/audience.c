@@ -9,7 +9,7 @@
 #include "harness.h"
 #include "requests.h"
 
-enum { PATIENCE_MS = 5000, LEAD_MS = 1500 };
+enum { PATIENCE_MS = 5000, LEAD_MS = 1500, AWAIT_S = 60 };
 
 static int64_t wall_now_ms(void)
 {
@@ -71,6 +71,10 @@ static void message(void *arg, struct swarm *swarm, uint32_t client, const char 
             self->other(self->arg, swarm, client, body, size);
         return;
     }
+    if (!self->hears[client]) {
+        self->hears[client] = true;
+        self->hearing++;
+    }
     int64_t due_ms = deadline_ms - left * 1000;
     if (due_ms < self->from_ms || due_ms >= self->to_ms)
         return;
@@ -85,6 +89,8 @@ void audience_open(struct audience *audience, unsigned seconds)
 {
     struct swarm_hooks hooks = {.connected = connected, .message = message, .arg = audience};
     swarm_open(&audience->swarm, &hooks, audience->clients + WATCHERS);
+    audience->hears = bench_alloc(audience->clients, sizeof *audience->hears);
+    memset(audience->hears, 0, audience->clients * sizeof *audience->hears);
     audience->late_room = (size_t)audience->clients * seconds;
     audience->late_ms = bench_alloc(audience->late_room, sizeof *audience->late_ms);
 }
@@ -108,9 +114,20 @@ void audience_watch(struct audience *audience, unsigned short port)
     swarm_settle(&audience->swarm);
 }
 
+void audience_await(struct audience *audience)
+{
+    uint64_t until_ns = bench_now_ns() + AWAIT_S * UINT64_C(1000000000);
+    while (audience->hearing < audience->clients) {
+        swarm_turn(&audience->swarm, 100);
+        if (bench_now_ns() > until_ns)
+            bench_die("only %u of %u clients hear anything", audience->hearing, audience->clients);
+    }
+}
+
 void audience_close(struct audience *audience)
 {
     swarm_close(&audience->swarm);
+    free(audience->hears);
     free(audience->late_ms);
 }
 
@@ -127,6 +144,21 @@ static uint64_t process_cpu_ns(void)
     struct timespec used;
     clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
     return (uint64_t)used.tv_sec * 1000000000u + (uint64_t)used.tv_nsec;
+}
+
+/* How long the main thread of a process could have run, and others did. */
+static double waited_ms(const struct child *child)
+{
+    char path[64];
+    unsigned long long ran_ns, waited_ns = 0;
+    snprintf(path, sizeof path, "/proc/%d/schedstat", (int)child->pid);
+    FILE *file = fopen(path, "r");
+    if (file != NULL) {
+        if (fscanf(file, "%llu %llu", &ran_ns, &waited_ns) != 2)
+            waited_ns = 0;
+        fclose(file);
+    }
+    return (double)waited_ns / 1e6;
 }
 
 static void open_window(struct audience *self, int64_t from_ms, unsigned seconds)
@@ -155,7 +187,9 @@ struct heard audience_listen(struct audience *audience, const struct child *chil
     turn_until(audience, from_ms);
     uint64_t server_ns = child_cpu_ns(child), client_ns = process_cpu_ns();
     uint64_t messages = audience->swarm.messages;
+    double waited = waited_ms(child);
     pass_window(audience);
+    waited = waited_ms(child) - waited;
     messages = audience->swarm.messages - messages;
     server_ns = child_cpu_ns(child) - server_ns;
     client_ns = process_cpu_ns() - client_ns;
@@ -166,6 +200,7 @@ struct heard audience_listen(struct audience *audience, const struct child *chil
         .most_ms = at_rank(audience->late_ms, audience->late_count, 100),
         .server_us = (double)server_ns / 1e3 / (double)messages,
         .client_us = (double)client_ns / 1e3 / (double)messages,
+        .wait_ms = waited / seconds,
     };
 }
 
@@ -210,6 +245,7 @@ struct expired audience_expire(struct audience *audience, const struct server *s
         .p50_ms = at_rank(audience->expired_ms, ALL, 50),
         .p99_ms = at_rank(audience->expired_ms, ALL, 99),
         .most_ms = at_rank(audience->expired_ms, ALL, 100),
+        .told_p50_ms = at_rank(audience->told_ms, ALL, 50),
         .told_p99_ms = at_rank(audience->told_ms, ALL, 99),
     };
 }

@@ -18,6 +18,8 @@ struct audience {
     struct swarm swarm;
     uint32_t clients; /* those behind them are watchers */
     int64_t from_ms, to_ms;
+    bool *hears; /* client: it has heard a tick */
+    uint32_t hearing;
     float *late_ms;
     size_t late_count, late_room;
     float expired_ms[WATCHERS * WATCHED]; /* after the deadline: when the server ended it */
@@ -34,11 +36,14 @@ void audience_open(struct audience *audience, unsigned seconds);
 /* All clients, one after the other; what: for the line that says how far it is. */
 void audience_enter(struct audience *audience, unsigned short port, bool greets, const char *what);
 void audience_watch(struct audience *audience, unsigned short port);
+/* Until every client has heard a tick. */
+void audience_await(struct audience *audience);
 void audience_close(struct audience *audience);
 
 struct heard {
     double p50_ms, p99_ms, most_ms;
     double server_us, client_us; /* of a processor, for each message */
+    double wait_ms;              /* that the server waited for a processor, in each second */
 };
 /* So many seconds from half a second past a whole one on. */
 struct heard audience_listen(struct audience *audience, const struct child *child,
@@ -46,7 +51,7 @@ struct heard audience_listen(struct audience *audience, const struct child *chil
 
 struct expired {
     double p50_ms, p99_ms, most_ms;
-    double told_p99_ms;
+    double told_p50_ms, told_p99_ms;
 };
 /* The same, while the countdowns of the watchers run out at random moments. */
 struct expired audience_expire(struct audience *audience, const struct server *server,

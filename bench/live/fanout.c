@@ -42,6 +42,7 @@ static void add(struct results *results, const char *server, const struct heard 
     results_add(results, "fanout-most", server, 0, "ms", heard->most_ms);
     results_add(results, "fanout-cpu", server, 0, "us", heard->server_us);
     results_add(results, "fanout-client-cpu", server, 0, "us", heard->client_us);
+    results_add(results, "fanout-wait", server, 0, "ms/s", heard->wait_ms);
 }
 
 static struct heard listen_to(struct results *results, const char *name, const struct child *child,
@@ -82,6 +83,7 @@ static struct heard measure_tocsin(struct results *results, const struct options
     results_add(results, "fanout-timeout-p50", "tocsin", 0, "ms", expired.p50_ms);
     results_add(results, "fanout-timeout-p99", "tocsin", 0, "ms", expired.p99_ms);
     results_add(results, "fanout-timeout-most", "tocsin", 0, "ms", expired.most_ms);
+    results_add(results, "fanout-timeout-told-p50", "tocsin", 0, "ms", expired.told_p50_ms);
     results_add(results, "fanout-timeout-told-p99", "tocsin", 0, "ms", expired.told_p99_ms);
     server_drop(&server);
     audience_close(&audience);

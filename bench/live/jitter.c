@@ -12,6 +12,7 @@
 #include "service/countdown/countdowns.h"
 
 enum { ASKED_AT_ONCE = 1000, LEAD_MS = 1500, LATE_US_MAX = 2000000, LATE_STEP_US = 10 };
+enum { LATE_MS_MAX = 1000 }; /* what is later is missed */
 enum { LATE_STEPS = LATE_US_MAX / LATE_STEP_US };
 
 struct asked {
@@ -121,7 +122,8 @@ static void all_started(struct room *self)
     self->from_ms = wall_ns() / 1000000 + LEAD_MS;
     self->to_ms = self->from_ms + self->wish->seconds * INT64_C(1000);
     self->timer = (struct engine_timer){.fn = window_begins, .arg = self};
-    must(engine_timer_arm(self->engine, &self->timer, engine_now_ms(self->engine) + LEAD_MS + 500),
+    must(engine_timer_arm(self->engine, &self->timer,
+                          engine_now_ms(self->engine) + LEAD_MS + LATE_MS_MAX),
          "a timer");
 }
 

@@ -19,11 +19,18 @@ struct options {
     unsigned rooms;      /* of part rooms, with two clients each */
     unsigned wanted;     /* a bit for each part; 0: all */
     const char *json_path;
+    const char *plot_path;
 };
 
 void part_ticks(struct results *results, const struct options *options);
 void part_fanout(struct results *results, const struct options *options);
 void part_rooms(struct results *results, const struct options *options);
+
+/* Of a part without a peer: medians need fewer than ratios do. */
+static inline unsigned parts_rounds_alone(const struct options *options)
+{
+    return (options->rounds + 1) / 2;
+}
 
 /* timerfd to socketpair: what no lateness can beat. */
 void parts_wakeups(struct results *results, const struct options *options);

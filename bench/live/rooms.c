@@ -9,12 +9,11 @@
 #include "parts.h"
 #include "requests.h"
 
-enum { ROOM_ID_BYTES = 64, SEAT_KEY_BYTES = 128, PATIENCE_S = 60 };
+enum { ROOM_ID_BYTES = 64, SEAT_KEY_BYTES = 128 };
 
 struct hall {
     unsigned rooms;
     char (*ids)[ROOM_ID_BYTES];
-    unsigned ready; /* players that have said so */
 };
 
 static void write_room(void *arg, uint64_t number, struct request_text *ret_text)
@@ -52,7 +51,6 @@ static void seated(void *arg, struct swarm *swarm, uint32_t client, const char *
     char key[SEAT_KEY_BYTES];
     if (!body_text(body, size, "seatKey", key, sizeof key))
         return;
-    hall->ready++;
     swarm_send(swarm, client,
                "SEND\ndestination:/app/gomoku.ready\n\n{\"roomId\":\"%s\",\"seatKey\":\"%s\"}",
                hall->ids[client / 2], key);
@@ -65,9 +63,11 @@ static void add(struct results *results, const struct heard *heard, const struct
     results_add(results, "rooms-most", "tocsin", 0, "ms", heard->most_ms);
     results_add(results, "rooms-cpu", "tocsin", 0, "us", heard->server_us);
     results_add(results, "rooms-client-cpu", "tocsin", 0, "us", heard->client_us);
+    results_add(results, "rooms-wait", "tocsin", 0, "ms/s", heard->wait_ms);
     results_add(results, "rooms-timeout-p50", "tocsin", 0, "ms", expired->p50_ms);
     results_add(results, "rooms-timeout-p99", "tocsin", 0, "ms", expired->p99_ms);
     results_add(results, "rooms-timeout-most", "tocsin", 0, "ms", expired->most_ms);
+    results_add(results, "rooms-timeout-told-p50", "tocsin", 0, "ms", expired->told_p50_ms);
     results_add(results, "rooms-timeout-told-p99", "tocsin", 0, "ms", expired->told_p99_ms);
 }
 
@@ -84,12 +84,7 @@ static void measure(struct results *results, const struct options *options)
     audience_open(&audience, options->seconds);
     audience_enter(&audience, server.port, true, "rooms");
     audience_watch(&audience, server.port);
-    uint64_t until_ns = bench_now_ns() + PATIENCE_S * UINT64_C(1000000000);
-    while (hall.ready < audience.clients) {
-        swarm_turn(&audience.swarm, 100);
-        if (bench_now_ns() > until_ns)
-            bench_die("only %u of %u players have a seat", hall.ready, audience.clients);
-    }
+    audience_await(&audience);
     struct heard heard = audience_listen(&audience, &server.child, options->seconds);
     bench_progress("rooms: listening, and %d countdowns run out", WATCHERS * WATCHED);
     struct expired expired = audience_expire(&audience, &server, options->seconds);
@@ -101,8 +96,9 @@ static void measure(struct results *results, const struct options *options)
 
 void part_rooms(struct results *results, const struct options *options)
 {
-    for (unsigned round = 0; round < options->rounds; round++) {
-        bench_progress("round %u of %u: rooms", round + 1, options->rounds);
+    unsigned rounds = parts_rounds_alone(options);
+    for (unsigned round = 0; round < rounds; round++) {
+        bench_progress("round %u of %u: rooms", round + 1, rounds);
         parts_wakeups(results, options);
         measure(results, options);
     }

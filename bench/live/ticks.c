@@ -58,12 +58,13 @@ static void add_server(struct results *results, const struct options *options)
 
 void part_ticks(struct results *results, const struct options *options)
 {
-    for (unsigned round = 0; round < options->rounds; round++) {
-        bench_progress("round %u of %u: ticks, yardstick", round + 1, options->rounds);
+    unsigned rounds = parts_rounds_alone(options);
+    for (unsigned round = 0; round < rounds; round++) {
+        bench_progress("round %u of %u: ticks, yardstick", round + 1, rounds);
         parts_wakeups(results, options);
-        bench_progress("round %u of %u: ticks, jitter", round + 1, options->rounds);
+        bench_progress("round %u of %u: ticks, jitter", round + 1, rounds);
         add_jitter(results, options);
-        bench_progress("round %u of %u: ticks, a server", round + 1, options->rounds);
+        bench_progress("round %u of %u: ticks, a server", round + 1, rounds);
         add_server(results, options);
     }
 }
