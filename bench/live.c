@@ -17,6 +17,7 @@
  *                                             at work
  *   rooms    rooms-…                          the same, rooms with two clients each
  *
+ * Beside them: stolen, the part of the processors that the machine's host gave to others.
  * Yardsticks: wakeup-p50, wakeup-p99 (timerfd to socketpair), fanout-… of the bare loop.
  */
 #include "live/parts.h"
@@ -150,6 +151,26 @@ static void raise_file_limit(const struct options *options)
     setenv("TOCSIN_LIMITS_CONNECTIONS", connections, 1);
 }
 
+/* What the machine's processors did since it was started, in ticks of the kernel. */
+struct processors {
+    unsigned long long all, stolen; /* the second by whoever runs the machine */
+};
+
+static struct processors processors_read(void)
+{
+    struct processors sum = {0};
+    unsigned long long part;
+    FILE *file = fopen("/proc/stat", "r");
+    if (file == NULL || fscanf(file, "cpu") != 0)
+        bench_die("/proc/stat cannot be read");
+    for (int i = 0; i < 8 && fscanf(file, "%llu", &part) == 1; i++) {
+        sum.all += part;
+        sum.stolen = part; /* the last of them */
+    }
+    fclose(file);
+    return sum;
+}
+
 int main(int argc, char **argv)
 {
     static struct results results;
@@ -159,12 +180,16 @@ int main(int argc, char **argv)
     bench_machine_read(&results.machine);
     (void)getloadavg(&results.load_before, 1);
     scratch_open();
+    struct processors before = processors_read();
     supervise();
     for (size_t i = 0; i < PART_COUNT; i++) {
         if (options.wanted == 0 || (options.wanted & (1u << i)) != 0)
             parts[i].run(&results, &options);
     }
     bench_progress_end();
+    struct processors after = processors_read();
+    results_add(&results, "stolen", "machine", 0, "%",
+                100.0 * (double)(after.stolen - before.stolen) / (double)(after.all - before.all));
     report_print(&results, stdout);
     report_write(&results, options.json_path);
     printf("Written to %s", options.json_path);
