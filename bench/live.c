@@ -13,7 +13,7 @@
  *            fanout-timeout-p50, -p99, -most  ms from a deadline to its end, at the server
  *            fanout-timeout-told-p50, -p99    … to the client that is told
  *            fanout-p99-ratio, -cpu-ratio     Node's ws over Tocsin
- *            fanout-wait                      ms/s the server waited for a processor: others were
+ *            fanout-wait, -timeout-wait       ms/s the server waited for a processor: others were
  *                                             at work
  *   rooms    rooms-…                          the same, rooms with two clients each
  *

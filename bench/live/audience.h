@@ -52,6 +52,7 @@ struct heard audience_listen(struct audience *audience, const struct child *chil
 struct expired {
     double p50_ms, p99_ms, most_ms;
     double told_p50_ms, told_p99_ms;
+    double wait_ms; /* as in struct heard, but in this window */
 };
 /* The same, while the countdowns of the watchers run out at random moments. */
 struct expired audience_expire(struct audience *audience, const struct server *server,

@@ -85,6 +85,7 @@ static struct heard measure_tocsin(struct results *results, const struct options
     results_add(results, "fanout-timeout-most", "tocsin", 0, "ms", expired.most_ms);
     results_add(results, "fanout-timeout-told-p50", "tocsin", 0, "ms", expired.told_p50_ms);
     results_add(results, "fanout-timeout-told-p99", "tocsin", 0, "ms", expired.told_p99_ms);
+    results_add(results, "fanout-timeout-wait", "tocsin", 0, "ms/s", expired.wait_ms);
     server_drop(&server);
     audience_close(&audience);
     return heard;

@@ -69,6 +69,7 @@ static void add(struct results *results, const struct heard *heard, const struct
     results_add(results, "rooms-timeout-most", "tocsin", 0, "ms", expired->most_ms);
     results_add(results, "rooms-timeout-told-p50", "tocsin", 0, "ms", expired->told_p50_ms);
     results_add(results, "rooms-timeout-told-p99", "tocsin", 0, "ms", expired->told_p99_ms);
+    results_add(results, "rooms-timeout-wait", "tocsin", 0, "ms/s", expired->wait_ms);
 }
 
 static void measure(struct results *results, const struct options *options)
