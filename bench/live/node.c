@@ -8,21 +8,23 @@
 
 #include "harness.h"
 
-#define FOLDER BENCH_BUILD_FOLDER "/live-peer"
+static const char folder_of_peer[] = BENCH_BUILD_FOLDER "/live-peer";
+static const char script[] = BENCH_BUILD_FOLDER "/live-peer/peer.mjs";
+static const char package[] = BENCH_BUILD_FOLDER "/live-peer/node_modules/ws/package.json";
 
 enum { INSTALL_SECONDS = 120, READY_SECONDS = 20 };
 
 static bool is_installed(void)
 {
     struct stat about;
-    return stat(FOLDER "/node_modules/ws/package.json", &about) == 0;
+    return stat(package, &about) == 0;
 }
 
 static bool install(void)
 {
     static bool tried;
-    const char *argv[] = {"npm",      "ci",   "--ignore-scripts", "--no-audit", "--no-fund",
-                          "--prefix", FOLDER, "--loglevel=error", NULL};
+    const char *argv[] = {"npm",      "ci",           "--ignore-scripts", "--no-audit", "--no-fund",
+                          "--prefix", folder_of_peer, "--loglevel=error", NULL};
     struct child npm;
     if (is_installed())
         return true;
@@ -54,7 +56,7 @@ static bool read_port(struct child *child, unsigned short *ret_port)
 
 bool node_start(struct child *child, unsigned short *ret_port)
 {
-    const char *argv[] = {"node", FOLDER "/peer.mjs", NULL};
+    const char *argv[] = {"node", script, NULL};
     char folder[PATH_BYTES_MAX];
     if (!install()) {
         bench_progress_end();
