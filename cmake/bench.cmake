@@ -25,9 +25,16 @@ endforeach()
 add_library(bench_shared OBJECT ${shared_sources})
 target_include_directories(bench_shared PRIVATE bench)
 
+# What bench-server and bench-live share: servers that are started and driven.
+set(server_sources child.c load.c peer.c report.c results.c tocsin.c yardstick.c)
+list(TRANSFORM server_sources PREPEND bench/server/)
+add_library(bench_servers OBJECT ${server_sources})
+target_include_directories(bench_servers PRIVATE bench)
+
 foreach(source IN LISTS programs)
     cmake_path(GET source STEM name)
-    file(GLOB_RECURSE parts CONFIGURE_DEPENDS bench/${name}/*.c)
+    file(GLOB_RECURSE parts CONFIGURE_DEPENDS RELATIVE ${CMAKE_SOURCE_DIR} bench/${name}/*.c)
+    list(REMOVE_ITEM parts ${server_sources})
     add_executable(bench-${name} ${source} ${parts} $<TARGET_OBJECTS:bench_shared>)
     target_include_directories(bench-${name} PRIVATE bench)
     target_include_directories(bench-${name} SYSTEM PRIVATE ${LIBUV_INCLUDE_DIRS}
@@ -36,10 +43,19 @@ foreach(source IN LISTS programs)
                           ${LIBEVENT_LINK_LIBRARIES} ${LIBEV} m)
 endforeach()
 
-# This one starts the server that was built with it.
-if(TARGET bench-server AND TARGET tocsin)
-    add_dependencies(bench-server tocsin)
-endif()
+# These start the server that was built with them.
+foreach(name server live)
+    target_sources(bench-${name} PRIVATE $<TARGET_OBJECTS:bench_servers>)
+    if(TARGET tocsin)
+        add_dependencies(bench-${name} tocsin)
+    endif()
+endforeach()
+
+# This one's peer runs where its packages are installed.
+foreach(name peer.mjs package.json package-lock.json .npmrc)
+    configure_file(bench/live/peer/${name} ${CMAKE_BINARY_DIR}/live-peer/${name} COPYONLY)
+endforeach()
+target_compile_definitions(bench-live PRIVATE BENCH_BUILD_FOLDER="${CMAKE_BINARY_DIR}")
 
 # This one plays against the opponents of the tests.
 if(TARGET bench-gomoku)
