@@ -18,17 +18,24 @@ enum {
     FRAME_COST = 64, /* beside its bytes: so that many small ones are bounded too */
 };
 
+/* A message goes out in one piece or two. */
+struct piece {
+    struct frame *frame;
+    bool more; /* the next one belongs to it */
+};
+
 struct http_upgraded {
     struct http_connection *connection;
     struct http_upgrade upgrade;
-    struct frame **ring;
+    struct piece *ring;
     uint32_t room; /* a power of two, or 0 */
     uint32_t first;
     uint32_t count;
     size_t first_sent;
-    size_t queued;     /* bytes, less first_sent */
-    uint64_t since_ms; /* the last progress in sending; or finished since then */
-    uint64_t moved;    /* bytes that have left the queue */
+    bool first_is_rest; /* of a message whose first piece has gone */
+    size_t queued;      /* bytes, less first_sent */
+    uint64_t since_ms;  /* the last progress in sending; or finished since then */
+    uint64_t moved;     /* bytes that have left the queue */
     uint64_t looked_moved;
     size_t looked_left;
     uv_write_t request;
@@ -83,7 +90,7 @@ struct http_upgraded *http_upgrade(struct http_exchange *exchange, const char *h
 
 /* The queue. */
 
-static struct frame **slot(struct http_upgraded *upgraded, uint32_t index)
+static struct piece *slot(struct http_upgraded *upgraded, uint32_t index)
 {
     return &upgraded->ring[(upgraded->first + index) & (upgraded->room - 1)];
 }
@@ -91,7 +98,7 @@ static struct frame **slot(struct http_upgraded *upgraded, uint32_t index)
 static bool grow(struct http_upgraded *upgraded)
 {
     uint32_t room = upgraded->room == 0 ? RING_MIN : upgraded->room * 2;
-    struct frame **ring = malloc(room * sizeof(struct frame *));
+    struct piece *ring = malloc(room * sizeof *ring);
     if (ring == NULL)
         return false;
     for (uint32_t i = 0; i < upgraded->count; i++)
@@ -105,7 +112,8 @@ static bool grow(struct http_upgraded *upgraded)
 
 static void drop_first(struct http_upgraded *upgraded)
 {
-    frame_release(*slot(upgraded, 0));
+    upgraded->first_is_rest = slot(upgraded, 0)->more;
+    frame_release(slot(upgraded, 0)->frame);
     upgraded->first = (upgraded->first + 1) & (upgraded->room - 1);
     upgraded->count--;
     upgraded->first_sent = 0;
@@ -123,7 +131,7 @@ static void consume(struct http_upgraded *upgraded, size_t bytes)
     upgraded->queued -= bytes;
     upgraded->moved += bytes;
     while (upgraded->count > 0) {
-        size_t left = (*slot(upgraded, 0))->size - upgraded->first_sent;
+        size_t left = slot(upgraded, 0)->frame->size - upgraded->first_sent;
         if (bytes < left) {
             upgraded->first_sent += bytes;
             return;
@@ -135,9 +143,12 @@ static void consume(struct http_upgraded *upgraded, size_t bytes)
 
 void http_upgraded_forget_unsent(struct http_upgraded *upgraded)
 {
-    uint32_t kept = upgraded->writing ? upgraded->write_frames : upgraded->first_sent > 0;
+    bool begun = upgraded->first_sent > 0 || upgraded->first_is_rest;
+    uint32_t kept = upgraded->writing ? upgraded->write_frames : begun;
+    while (kept > 0 && kept < upgraded->count && slot(upgraded, kept - 1)->more)
+        kept++;
     while (upgraded->count > kept) {
-        struct frame *last = *slot(upgraded, upgraded->count - 1);
+        struct frame *last = slot(upgraded, upgraded->count - 1)->frame;
         upgraded->queued -= last->size;
         upgraded->count--;
         frame_release(last);
@@ -162,7 +173,7 @@ static size_t list_pieces(struct http_upgraded *upgraded, uv_buf_t buffers[PIECE
     size_t count = 0;
     *ret_bytes = 0;
     for (; count < PIECES_MAX && count < upgraded->count; count++) {
-        struct frame *frame = *slot(upgraded, (uint32_t)count);
+        struct frame *frame = slot(upgraded, (uint32_t)count)->frame;
         size_t sent = count == 0 ? upgraded->first_sent : 0;
         buffers[count] = uv_buf_init(frame->data + sent, (unsigned)(frame->size - sent));
         *ret_bytes += frame->size - sent;
@@ -223,7 +234,7 @@ static bool write_encrypted(struct http_upgraded *upgraded)
     struct http_connection *connection = upgraded->connection;
     while (upgraded->count > 0 && connection->out.bytes == 0 && connection->writing == NULL) {
         while (upgraded->count > 0 && connection->out.bytes < ENCRYPT_BYTES) {
-            struct frame *frame = *slot(upgraded, 0);
+            struct frame *frame = slot(upgraded, 0)->frame;
             size_t size = frame->size - upgraded->first_sent;
             if (size > ENCRYPT_BYTES)
                 size = ENCRYPT_BYTES;
@@ -250,7 +261,7 @@ static bool flush(struct http_upgraded *upgraded)
     return connection->tls != NULL ? write_encrypted(upgraded) : write_plain(upgraded);
 }
 
-bool http_upgraded_send(struct http_upgraded *upgraded, struct frame *frame)
+bool http_upgraded_send(struct http_upgraded *upgraded, struct frame *frame, bool more)
 {
     struct http_connection *connection = upgraded->connection;
     if (connection->closing || upgraded->finishing)
@@ -259,7 +270,7 @@ bool http_upgraded_send(struct http_upgraded *upgraded, struct frame *frame)
         http_connection_close(connection);
         return false;
     }
-    *slot(upgraded, upgraded->count) = frame_share(frame);
+    *slot(upgraded, upgraded->count) = (struct piece){frame_share(frame), more};
     upgraded->count++;
     upgraded->queued += frame->size;
     /* Much in one turn: who reads must not be taken for slow because we have not written yet. */

@@ -40,12 +40,13 @@ const char *http_upgrade_problem(const struct http_exchange *exchange);
 struct http_upgraded *http_upgrade(struct http_exchange *exchange, const char *headers,
                                    const struct http_upgrade *upgrade);
 
-/* The frame is shared, not taken. False: no memory, or the client is gone; it is being closed. After
- * http_upgraded_finish or a close nothing is sent any more. */
-bool http_upgraded_send(struct http_upgraded *upgraded, struct frame *frame);
+/* The frame is shared, not taken; more: the next one is the rest of the same message. False: no
+ * memory, or the client is gone; it is being closed. After http_upgraded_finish or a close nothing
+ * is sent any more. */
+bool http_upgraded_send(struct http_upgraded *upgraded, struct frame *frame, bool more);
 /* Bytes that the kernel has not taken, and 64 more for each frame: about what is kept for them. */
 size_t http_upgraded_unsent(const struct http_upgraded *upgraded);
-/* What has not begun to leave is forgotten. */
+/* Messages of which nothing has begun to leave are forgotten. */
 void http_upgraded_forget_unsent(struct http_upgraded *upgraded);
 /* Nothing is handed over any more; what is queued is sent, our side shut, and the connection
  * closed when the client has shut its own, or 2 s later. */

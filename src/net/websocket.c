@@ -39,7 +39,7 @@ static bool send_control(struct websocket *websocket, enum websocket_opcode opco
         http_upgraded_cut(websocket->under);
         return false;
     }
-    bool sent = http_upgraded_send(websocket->under, frame);
+    bool sent = http_upgraded_send(websocket->under, frame, false);
     frame_release(frame);
     return sent;
 }
@@ -85,8 +85,8 @@ bool websocket_send(struct websocket *websocket, struct frame *head, struct fram
 {
     if (!websocket->open || too_much(websocket, head->size + (tail != NULL ? tail->size : 0)))
         return false;
-    if (http_upgraded_send(websocket->under, head) &&
-        (tail == NULL || http_upgraded_send(websocket->under, tail)))
+    if (http_upgraded_send(websocket->under, head, tail != NULL) &&
+        (tail == NULL || http_upgraded_send(websocket->under, tail, false)))
         return true;
     websocket->open = false; /* no memory: it is being closed */
     return false;

@@ -14,7 +14,7 @@
 #include "net/websocket.h"
 #include "support/http_world.h"
 
-enum { WEBSOCKET_WORLD_FLOOD = 64 * 1024 };
+enum { WEBSOCKET_WORLD_FLOOD = 64 * 1024, WEBSOCKET_WORLD_SMALL = 700 };
 
 struct websocket_world {
     struct world http;
@@ -38,18 +38,30 @@ struct websocket_peer {
     struct websocket *websocket;
 };
 
-static inline void websocket_world_flood(struct websocket_peer *peer, unsigned count)
+/* In two parts, as messages of topics are. */
+static inline bool websocket_world_send(struct websocket_peer *peer, const char *bytes, size_t size)
 {
-    char *bytes = malloc(WEBSOCKET_WORLD_FLOOD);
+    char head[WEBSOCKET_HEAD_BYTES_MAX];
+    size_t head_size = websocket_head(WEBSOCKET_BINARY, size, head);
+    struct frame *first = frame_create(head_size);
+    struct frame *second = frame_create(size);
+    if (first == NULL || second == NULL)
+        abort();
+    memcpy(first->data, head, head_size);
+    memcpy(second->data, bytes, size);
+    bool taken = websocket_send(peer->websocket, first, second);
+    frame_release(first);
+    frame_release(second);
+    return taken;
+}
+
+static inline void websocket_world_flood(struct websocket_peer *peer, unsigned count, size_t size)
+{
+    char *bytes = malloc(size);
     assert_non_null(bytes);
     for (unsigned i = 0; i < count; i++) {
-        memset(bytes, 'a' + (int)(i % 26), WEBSOCKET_WORLD_FLOOD);
-        struct frame *frame =
-            websocket_frame(WEBSOCKET_BINARY, (struct bytes){bytes, WEBSOCKET_WORLD_FLOOD});
-        assert_non_null(frame);
-        bool taken = websocket_send(peer->websocket, frame, NULL);
-        frame_release(frame);
-        if (!taken)
+        memset(bytes, 'a' + (int)(i % 26), size);
+        if (!websocket_world_send(peer, bytes, size))
             break;
         peer->world->flooded++;
     }
@@ -61,29 +73,19 @@ static inline void websocket_world_on_data(void *arg, struct bytes piece)
     struct websocket_peer *peer = arg;
     if (piece.size == 0)
         return;
-    if (piece.at[0] == 'F') {
+    if (piece.at[0] == 'F' || piece.at[0] == 'S') {
         char text[16] = "";
         memcpy(text, piece.at + 1, piece.size - 1 < 15 ? piece.size - 1 : 15);
         unsigned count = (unsigned)strtoul(text, NULL, 10);
-        websocket_world_flood(peer, count > 0 ? count : 1000);
+        websocket_world_flood(peer, count > 0 ? count : 1000,
+                              piece.at[0] == 'F' ? WEBSOCKET_WORLD_FLOOD : WEBSOCKET_WORLD_SMALL);
     } else if (piece.at[0] == 'C') {
         websocket_close(peer->websocket, WEBSOCKET_NORMAL, "as you like");
         assert_false(websocket_is_open(peer->websocket));
     } else if (piece.at[0] == 'P') {
         websocket_ping(peer->websocket);
     } else {
-        /* In two parts, as messages of topics are. */
-        char head[WEBSOCKET_HEAD_BYTES_MAX];
-        size_t size = websocket_head(WEBSOCKET_BINARY, piece.size, head);
-        struct frame *first = frame_create(size);
-        struct frame *second = frame_create(piece.size);
-        if (first == NULL || second == NULL)
-            abort();
-        memcpy(first->data, head, size);
-        memcpy(second->data, piece.at, piece.size);
-        (void)websocket_send(peer->websocket, first, second);
-        frame_release(first);
-        frame_release(second);
+        (void)websocket_world_send(peer, piece.at, piece.size);
     }
 }
 

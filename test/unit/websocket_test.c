@@ -221,15 +221,16 @@ TEST(a_client_that_does_not_read_is_dropped_and_others_go_on)
 }
 
 /* What had begun to leave is sent to its end, or the close frame could not be read. */
-TEST(a_slow_reader_that_reads_on_learns_why)
+static void read_on_slowly(int window, bool small)
 {
     struct websocket_world world = {.queue_bytes = 1 << 20};
     websocket_world_start(&world);
     int fd = ws_open(&world);
     int on = 1;
+    assert_int_equal(setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &window, sizeof window), 0);
     assert_int_equal(setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on), 0);
-    for (int i = 0; i < 1000 && world.seen.slow == 0; i++) {
-        ws_text(fd, "F3"); /* over many turns */
+    for (int i = 0; i < 10000 && world.seen.slow == 0; i++) {
+        ws_text(fd, small ? "S24" : "F3"); /* over many turns */
         websocket_world_look(&world);
     }
     assert_int_equal(world.seen.slow, 1);
@@ -241,9 +242,9 @@ TEST(a_slow_reader_that_reads_on_learns_why)
         if (closed) {
             assert_memory_equal(payload, "\x03\xf0too slow", 10);
         } else {
-            assert_int_equal(size, WEBSOCKET_WORLD_FLOOD);
+            assert_int_equal(size, small ? WEBSOCKET_WORLD_SMALL : WEBSOCKET_WORLD_FLOOD);
             for (size_t at = 0; at < size; at++)
-                assert_int_equal(payload[at], 'a' + (int)(i % 3));
+                assert_int_equal(payload[at], 'a' + (int)(i % (small ? 24 : 3)));
         }
         free(payload);
         if (closed)
@@ -254,6 +255,14 @@ TEST(a_slow_reader_that_reads_on_learns_why)
     websocket_world_until_gone(&world, 1);
     assert_int_equal(world.seen.slow, 1);
     world_stop(&world.http);
+}
+
+/* Where a write ends, inside a message or between its two pieces, is up to the window. */
+TEST(a_slow_reader_that_reads_on_learns_why)
+{
+    read_on_slowly(65536, false);
+    for (int i = 0; i < 6; i++)
+        read_on_slowly(262144 + 1713 * i, true);
 }
 
 TEST(a_full_queue_arrives_whole_and_in_order)
