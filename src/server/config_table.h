@@ -165,7 +165,7 @@ struct config_row {
 #define CONFIG_TABLE_GOMOKU(ROW)                                                                   \
     ROW(gomoku.rooms, NUMBER, "10000", 1, 1000000, none,                                           \
         "Gomoku rooms that may be kept; one more is 429.")                                         \
-    ROW(gomoku.turn_seconds, NUMBER, "30", 5, 3600, none,                                          \
+    ROW(gomoku.turn_seconds, NUMBER, "30", 1, 3600, none,                                          \
         "How long a turn may take in a room that does not say.")                                   \
     ROW(gomoku.ai_timed, CHOICE, "false", 0, 0, truth, "Whether the clock of the machine runs too.")
 

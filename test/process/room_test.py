@@ -66,7 +66,7 @@ def the_time_of_a_turn_is_configured(server):
 @test()
 def bad_wishes_are_refused_by_name(server):
     for wish, word in (({"mode": "PVX"}, "mode"), ({"mode": None}, "mode"), ({"rule": 1}, "rule"),
-                       ({"turn_seconds": 4}, "turn_seconds"), ({"turn_seconds": 3601}, "turn_seconds"),
+                       ({"turn_seconds": 0}, "turn_seconds"), ({"turn_seconds": 3601}, "turn_seconds"),
                        ({"turn_seconds": "30"}, "turn_seconds"), ({"turn_seconds": 7.5}, "turn_seconds"),
                        ({"clock": 1}, "clock"), ({"clock": {"mode": "blitz"}}, "mode"),
                        ({"clock": {"mode": "fischer"}}, "clock.bank"), ({"clock": {"bank": "0s"}}, "clock.bank"),

@@ -46,7 +46,7 @@ TEST(a_wish_that_makes_no_sense_is_refused_with_the_field)
         {"{\"clock\":{\"mode\":\"turn\"},\"turn_seconds\":7}", NULL},
         {"{\"clock\":{\"bank\":\"PT20S\"}}", NULL},
         {"{\"mode\":\"PVE\",\"ai_timed\":true}", NULL},
-        {"{\"turn_seconds\":4}", "turn_seconds: 4"},
+        {"{\"turn_seconds\":0}", "turn_seconds: 0"},
         {"{\"turn_seconds\":3601}", "turn_seconds: 3601"},
         {"{\"turn_seconds\":\"30\"}", "turn_seconds"},
         {"{\"mode\":\"pvp\"}", "mode"},

@@ -136,7 +136,7 @@ static enum tocsin_status resume(struct room_call *call, struct change *change)
     call->key = (struct bytes){0};
     if (in_too_many_rooms(call))
         return refuse(call, OUTCOME_TOO_MANY, "RATE_LIMITED",
-                      "this connection is in as many rooms as may be (limits.session_rooms)");
+                      "this connection is in as many rooms as one may be: open another");
     if (key.size > 0) {
         int side = room_side_of_key(&call->room, key);
         if (side == ROOM_NO_SIDE)

@@ -108,7 +108,7 @@ void room_frame_snapshot(struct table *table, const struct room *room)
 {
     struct json_writer writer;
     begin_of(table, &writer, room, "SNAPSHOT");
-    room_view_whole(&writer, table->rooms, room, NULL);
+    room_view_whole(&writer, table->rooms, room, NULL, false);
     publish(table, &writer);
 }
 
@@ -148,7 +148,7 @@ enum tocsin_status room_send_full(struct rooms *rooms, uint64_t session, const s
     struct json_writer writer;
     buffer_clear(&rooms->frame);
     json_writer_init(&writer, &rooms->frame);
-    room_view_whole(&writer, rooms, room, &side);
+    room_view_whole(&writer, rooms, room, &side, false);
     return send(rooms, session, "gomoku.full");
 }
 

@@ -188,7 +188,7 @@ static void view_clock(struct json_writer *writer, const struct engine *engine,
 }
 
 void room_view_whole(struct json_writer *writer, const struct rooms *rooms, const struct room *room,
-                     const int *my_side)
+                     const int *my_side, bool over_http)
 {
     const struct table *table = table_find(rooms, (struct bytes){room->id, ROOM_ID_BYTES});
     json_write_object(writer);
@@ -209,6 +209,13 @@ void room_view_whole(struct json_writer *writer, const struct rooms *rooms, cons
     json_write_uint64(writer, table_seq(rooms, table));
     if (my_side != NULL)
         room_view_side(writer, "mySide", *my_side);
+    if (over_http) { /* under the names that the list has, too */
+        char game_id[ROOM_WORD_BYTES];
+        room_game_id(room, game_id);
+        room_view_field(writer, "room_id", room->id);
+        room_view_field(writer, "game_id", game_id);
+        room_view_number(writer, "turn_seconds", room_turn_seconds(room));
+    }
     json_write_object_end(writer);
 }
 

@@ -4,7 +4,7 @@
  *   field         goes with                          default, limits
  *   mode          any                                "PVP"
  *   rule          any                                "STANDARD"
- *   turn_seconds  no clock, or mode turn, no bank    gomoku.turn_seconds; 5 to 3600
+ *   turn_seconds  no clock, or mode turn, no bank    gomoku.turn_seconds; 1 to 3600
  *   ai_timed      PVE                                gomoku.ai_timed
  *   clock.mode    any                                "turn"
  *   clock.bank    any                                turn: turn_seconds; else it must be given

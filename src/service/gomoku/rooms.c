@@ -150,7 +150,7 @@ static enum tocsin_status write_whole(void *service, struct json_writer *writer,
     struct room room;
     enum tocsin_status status = room_decode(record, &room);
     if (status == TOCSIN_OK)
-        room_view_whole(writer, service, &room, NULL);
+        room_view_whole(writer, service, &room, NULL, true);
     return status;
 }
 

@@ -74,7 +74,7 @@ struct rooms_options {
     struct siphash_key hash_key; /* chance */
 };
 
-enum { ROOM_TURN_SECONDS_MIN = 5, ROOM_TURN_SECONDS_MAX = 3600, ROOM_TURN_SECONDS = 30 };
+enum { ROOM_TURN_SECONDS_MIN = 1, ROOM_TURN_SECONDS_MAX = 3600, ROOM_TURN_SECONDS = 30 };
 
 /* Registers its kind and that of its countdowns: call it before engine_load. */
 enum tocsin_status rooms_create(const struct rooms_options *options, struct rooms **ret_rooms);

@@ -139,7 +139,7 @@ void room_view_state(struct json_writer *writer, const struct room *room);
 void room_view_series(struct json_writer *writer, const struct room *room);
 /* The whole room. my_side: NULL when nobody asks. */
 void room_view_whole(struct json_writer *writer, const struct rooms *rooms, const struct room *room,
-                     const int *my_side);
+                     const int *my_side, bool over_http);
 /* {"room_id",…}: as a list has it, or as opening it is answered. */
 void room_view_row(struct json_writer *writer, const struct rooms *rooms, const struct room *room,
                    bool in_list);
