@@ -124,8 +124,10 @@ TEST(fouls_are_those_of_the_oracle_on_random_boards)
 {
     struct test_random random = {test_seed()};
     int seen[4] = {0};
-    for (uint64_t round = test_effort(200); round > 0; round--) {
+    uint64_t least = test_effort(200);
+    for (uint64_t round = 0; round < least || seen[GOMOKU_DOUBLE_FOUR] == 0; round++) {
         struct gomoku_board board = random_board(&random);
+        assert_true(round < 100000);
         if (oracle_five(&board, 'X', false))
             continue; /* such a game is over */
         for (int point = 0; point < GOMOKU_POINTS; point++) {
@@ -138,7 +140,7 @@ TEST(fouls_are_those_of_the_oracle_on_random_boards)
             seen[foul]++;
         }
     }
-    assert_true(seen[GOMOKU_NO_FOUL] > 0 && seen[GOMOKU_DOUBLE_FOUR] > 0);
+    assert_true(seen[GOMOKU_NO_FOUL] > 0);
 }
 
 TEST(fives_are_those_of_the_oracle_on_random_boards)
