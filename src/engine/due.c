@@ -95,15 +95,12 @@ int64_t due_on_line(const struct engine *engine, int64_t due_ms, enum store_basi
     return on_line(due_ms, basis, basis == STORE_WALL ? skew_ns(engine) : 0);
 }
 
-/* Both rounded so that the line never goes on too far after a restart: not beyond what was shown
- * of it. As long as that is true to the fifth of a millisecond, nothing that was shown moves. */
+/* Both rounded so that the line never goes on too far after a restart. */
 void due_save_time(struct engine *engine, struct store_time *ret_time)
 {
-    int64_t skew = skew_ns(engine);
-    int64_t off = skew - engine->shown_skew_ms * MS;
     *ret_time = (struct store_time){
         .elapsed_ms = engine_now_ms(engine),
-        .skew_ms = off > -MS && off <= MS / 5 ? engine->shown_skew_ms : ceil_ms(skew),
+        .skew_ms = ceil_ms(skew_ns(engine)),
     };
     engine->time_unsaved = false;
 }
