@@ -109,6 +109,7 @@ def bad_wishes_are_refused(server):
 
 @test("--set", "limits.countdowns=3")
 def they_are_listed_and_limited(server):
+    """C-16: a key that begins as a holder's would is one like any other."""
     for key in ("c", "holder:x", "%E6%A3%8B"):
         start(server, key, **{"for": "1m"})
     expect(server.put("/v1/countdowns/more", {"owner": "me", "for": 1}, None), 429, "RATE_LIMITED", "limits.countdowns")

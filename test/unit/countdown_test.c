@@ -285,6 +285,7 @@ TEST(C_13_a_crash_anywhere_re_drives_the_timeout_and_never_twice)
 
 /* ---- kinds */
 
+/* C-23 */
 TEST(C_23_only_its_own_kind_is_asked_at_the_deadline)
 {
     countdown_world_start(&world);
@@ -296,6 +297,7 @@ TEST(C_23_only_its_own_kind_is_asked_at_the_deadline)
     countdown_world_release(&world);
 }
 
+/* C-21 */
 TEST(C_21_a_handler_that_fails_is_asked_again_and_holds_up_nobody)
 {
     countdown_world_start(&world);
@@ -437,6 +439,7 @@ static void random_life(uint64_t seed)
     countdown_world_release(&world);
 }
 
+/* C-12 */
 TEST(C_12_one_timeout_for_each_version_through_any_crashes)
 {
     uint64_t seed = test_seed();
