@@ -5,6 +5,7 @@
  * it is sent back:
  *
  *   F   sends frames of 64 KiB until it may not any more: 1000, or as the number behind says
+ *   T   the same with messages cut in two pieces, so many bytes each: T10,20
  *   C   closes with 1000
  *   P   pings
  */
@@ -38,21 +39,41 @@ struct websocket_peer {
     struct websocket *websocket;
 };
 
-/* In two parts, as messages of topics are. */
-static inline bool websocket_world_send(struct websocket_peer *peer, const char *bytes, size_t size)
+/* In two pieces, as messages of topics are: the first has the head and so many bytes. */
+static inline bool websocket_world_send_cut(struct websocket_peer *peer, const char *bytes,
+                                            size_t size, size_t cut)
 {
     char head[WEBSOCKET_HEAD_BYTES_MAX];
     size_t head_size = websocket_head(WEBSOCKET_BINARY, size, head);
-    struct frame *first = frame_create(head_size);
-    struct frame *second = frame_create(size);
+    struct frame *first = frame_create(head_size + cut);
+    struct frame *second = frame_create(size - cut);
     if (first == NULL || second == NULL)
         abort();
     memcpy(first->data, head, head_size);
-    memcpy(second->data, bytes, size);
+    memcpy(first->data + head_size, bytes, cut);
+    memcpy(second->data, bytes + cut, size - cut);
     bool taken = websocket_send(peer->websocket, first, second);
     frame_release(first);
     frame_release(second);
     return taken;
+}
+
+static inline bool websocket_world_send(struct websocket_peer *peer, const char *bytes, size_t size)
+{
+    return websocket_world_send_cut(peer, bytes, size, 0);
+}
+
+static inline void websocket_world_flood_cut(struct websocket_peer *peer, const char *sizes)
+{
+    size_t first;
+    size_t second;
+    assert_int_equal(sscanf(sizes, "%zu,%zu", &first, &second), 2);
+    char *bytes = malloc(first + second);
+    assert_non_null(bytes);
+    memset(bytes, 'T', first + second);
+    while (websocket_world_send_cut(peer, bytes, first + second, first))
+        continue;
+    free(bytes);
 }
 
 static inline void websocket_world_flood(struct websocket_peer *peer, unsigned count, size_t size)
@@ -73,9 +94,11 @@ static inline void websocket_world_on_data(void *arg, struct bytes piece)
     struct websocket_peer *peer = arg;
     if (piece.size == 0)
         return;
-    if (piece.at[0] == 'F' || piece.at[0] == 'S') {
-        char text[16] = "";
-        memcpy(text, piece.at + 1, piece.size - 1 < 15 ? piece.size - 1 : 15);
+    char text[32] = "";
+    memcpy(text, piece.at + 1, piece.size - 1 < 31 ? piece.size - 1 : 31);
+    if (piece.at[0] == 'T') {
+        websocket_world_flood_cut(peer, text);
+    } else if (piece.at[0] == 'F' || piece.at[0] == 'S') {
         unsigned count = (unsigned)strtoul(text, NULL, 10);
         websocket_world_flood(peer, count > 0 ? count : 1000,
                               piece.at[0] == 'F' ? WEBSOCKET_WORLD_FLOOD : WEBSOCKET_WORLD_SMALL);

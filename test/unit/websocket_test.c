@@ -265,6 +265,31 @@ TEST(a_slow_reader_that_reads_on_learns_why)
         read_on_slowly(262144 + 1713 * i, true);
 }
 
+/* The kernel takes a part of the first piece; the second comes behind it all the same. */
+TEST(a_message_of_which_half_a_piece_has_left_is_sent_to_its_end)
+{
+    enum { PIECE = 8 << 20 }; /* more than the kernel takes for one who does not read */
+    struct websocket_world world = {.queue_bytes = 2 * PIECE + 1000};
+    char text[32];
+    unsigned opcode;
+    size_t size;
+    websocket_world_start(&world);
+    int fd = ws_open(&world);
+    (void)snprintf(text, sizeof text, "T%d,%d", PIECE, PIECE);
+    ws_text(fd, text);
+    while (world.seen.slow == 0)
+        websocket_world_look(&world);
+    char *payload = ws_receive(fd, &opcode, &size);
+    assert_int_equal(opcode, WEBSOCKET_BINARY);
+    assert_int_equal(size, 2 * PIECE);
+    for (size_t at = 0; at < size; at++)
+        assert_int_equal(payload[at], 'T');
+    free(payload);
+    ws_expect_close(fd, 1008);
+    (void)close(fd);
+    world_stop(&world.http);
+}
+
 TEST(a_full_queue_arrives_whole_and_in_order)
 {
     enum { COUNT = 200 };
@@ -336,15 +361,20 @@ TEST(a_server_that_closes_tells_that_they_are_gone)
 
 /* ---- TLS */
 
+static void tls_take(struct tls_client *client, char *to, size_t size)
+{
+    for (size_t at = 0; at < size;) {
+        size_t got;
+        assert_int_equal(SSL_read_ex(client->ssl, to + at, size - at, &got), 1);
+        at += got;
+    }
+}
+
 static void tls_expect(struct tls_client *client, const char *bytes, size_t size)
 {
     char *seen = malloc(size);
     assert_non_null(seen);
-    for (size_t at = 0; at < size;) {
-        size_t got;
-        assert_int_equal(SSL_read_ex(client->ssl, seen + at, size - at, &got), 1);
-        at += got;
-    }
+    tls_take(client, seen, size);
     assert_memory_equal(seen, bytes, size);
     free(seen);
 }
@@ -398,4 +428,47 @@ TEST(a_client_that_does_not_read_is_dropped_over_tls_too)
     tls_close(&client);
     world_stop(&world.http);
     remove_files(&files);
+}
+
+/* What is encrypted has left the queue: where that ended, the first piece has gone in part, or
+ * is gone and the second waits. */
+static void read_on_over_tls(unsigned first, unsigned second, unsigned queued)
+{
+    struct files files = make_files();
+    struct websocket_world world = {.http = {.certificate = files.certificate, .key = files.key},
+                                    .queue_bytes = queued};
+    char text[1024];
+    char head[2];
+    websocket_world_start(&world);
+    struct tls_client client = tls_open(&world.http, TLS1_3_VERSION);
+    assert_int_equal(SSL_connect(client.ssl), 1);
+    tls_send(&client, WS_REQUEST, strlen(WS_REQUEST));
+    tls_read_to(&client, "\r\n\r\n", text, sizeof text);
+    char order[32];
+    (void)snprintf(order, sizeof order, "T%u,%u", first, second);
+    tls_send(&client, text, ws_frame(WEBSOCKET_TEXT, order, strlen(order), text));
+    while (world.seen.slow == 0)
+        websocket_world_look(&world);
+    char *message = malloc(10 + first + second);
+    assert_non_null(message);
+    size_t size = websocket_head(WEBSOCKET_BINARY, first + second, message);
+    memset(message + size, 'T', first + second);
+    size += first + second;
+    for (tls_take(&client, head, 2); head[0] == message[0]; tls_take(&client, head, 2)) {
+        assert_int_equal(head[1], message[1]);
+        tls_expect(&client, message + 2, size - 2);
+    }
+    assert_int_equal(head[0] & 0xff, 0x88);
+    tls_expect(&client, "\x03\xf0too slow", 10);
+    free(message);
+    tls_close(&client);
+    world_stop(&world.http);
+    remove_files(&files);
+}
+
+TEST(a_message_that_is_encrypted_in_part_is_sent_to_its_end)
+{
+    read_on_over_tls(8 << 20, 1, (8 << 20) + 1000);
+    for (unsigned i = 0; i < 3; i++)
+        read_on_over_tls(64 * 1024 - 6, 1, 1 << 20); /* as much as is encrypted at a time */
 }
