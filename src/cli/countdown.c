@@ -164,7 +164,7 @@ static const struct command start_command = {
     .text = "start one, or let the same turn run on",
     .usage = "KEY --owner WHO (--for TIME | --deadline INSTANT) [OPTION...]",
     .about = "Starts a countdown. Asked again with the same version it keeps its deadline, also\n"
-             "when it has expired or is paused; another version is another turn.\n",
+             "when it has expired, and runs on if it was paused; another version is another turn.\n",
     .after = "example: tocsin countdown start table-1 --owner ada --for 30s\n",
     .rows = start_rows,
     .row_count = sizeof start_rows / sizeof start_rows[0],

@@ -83,7 +83,7 @@ static void countdown_ticked(void *arg, const struct countdown *countdown, int64
     json_write_key(&writer, "owner");
     json_write_string(&writer, countdown->owner.at, countdown->owner.size);
     json_write_key(&writer, "deadlineEpochMs");
-    json_write_int64(&writer, engine_wall_of(engine, countdown->deadline_ms, countdown->basis));
+    json_write_int64(&writer, countdown_shown_ms(engine, countdown));
     json_write_object_end(&writer);
     end_frame(live, &writer, destination);
 }

@@ -79,6 +79,47 @@ def pause_resume_give_and_stop(server):
         expect(server.post(f"/v1/countdowns/a/{verb}", body, None), 409, "CONFLICT", "over")
 
 
+@test(store="sqlite")
+def a_put_resumes_what_was_paused(server):
+    """C-01, C-02, C-18: the same version runs on with what was left."""
+    start(server, **{"for": "30s"})
+    server.advance("10s")
+    server.post("/v1/countdowns/a/pause", {}, 200)
+    server.advance("1h")
+    server.restart(9)
+    before = server.metric("tocsin_countdown_ticks_total")
+    resumed = start(server, status=200, **{"for": "30s"})
+    same((resumed["state"], resumed["left_ms"], resumed["deadline_ms"]), ("running", 20000, server.now() + 20000))
+    same(server.metric("tocsin_countdown_ticks_total"), before + 1, "a tick at once")
+    server.advance("5s")
+    again = start(server, status=200, **{"for": "30s"})
+    same((again["left_ms"], again["deadline_ms"], again["rev"]), (15000, resumed["deadline_ms"], resumed["rev"]))
+    server.post("/v1/countdowns/a/pause", {}, 200)
+    same(start(server, status=200, **{"for": "40s"}, version="2")["left_ms"], 40000, "another turn")
+    server.advance("40s")
+    same(start(server, status=200, **{"for": "30s"}, version="2")["state"], "expired")
+
+
+@test(store="sqlite", clock="system")
+def restarts_do_not_move_the_deadline(server):
+    """C-01: it is absolute, as it was told first, and nothing happens before it."""
+    told = {"a": start(server, **{"for": "1h"})["deadline_ms"], "b": start(server, "b", **{"for": "1h"})["deadline_ms"]}
+    for how in (9, 15, 9, 15):
+        server.restart(how)
+        for key, deadline in told.items():
+            same(look(server, key)["deadline_ms"], deadline)
+    given = server.post("/v1/countdowns/a/give", {"ms": 5000}, 200)["deadline_ms"]
+    same(given, told["a"] + 5000)
+    server.restart(9)
+    same(look(server)["deadline_ms"], given)
+    short = start(server, "c", **{"for": "1500ms"})["deadline_ms"]
+    server.restart(9)
+    same(look(server, "c")["deadline_ms"], short)
+    wait_for(lambda: look(server, "c")["state"] == "expired", "its timeout")
+    ended = look(server, "c")
+    same((ended["deadline_ms"], ended["expired_ms"] >= short), (short, True))
+
+
 @test()
 def conditions_hold_or_nothing_changes(server):
     rev = start(server, **{"for": "30s"}).headers["etag"]
@@ -122,10 +163,11 @@ def they_are_listed_and_limited(server):
 
 @test(store="sqlite")
 def events_tell_which_fell_first(server):
-    """C-32: by the order of the log, which has the deadline of each."""
-    start(server, "x", **{"for": "2s"})
-    start(server, "o", **{"for": "1s"})
+    """C-32: by the order of the log, which has the deadline of each, though both were found fallen at once."""
+    late = start(server, "x", **{"for": "2s"})["deadline_ms"]
+    early = start(server, "o", **{"for": "1s"})["deadline_ms"]
     server.advance("5s")
+    server.restart(9)
     connection = server.connection()
     connection.request("GET", "/v1/events?after=0")
     stream = connection.getresponse()
@@ -134,8 +176,11 @@ def events_tell_which_fell_first(server):
         line = stream.readline()
         if line.startswith(b"data:"):
             event = json.loads(line[5:])
-            told.append((event["type"], event["key"]))
-    same(told, [("started", "x"), ("started", "o"), ("timeout", "o"), ("timeout", "x")])
+            told.append(event)
+    same([(event["type"], event["key"]) for event in told],
+         [("started", "x"), ("started", "o"), ("timeout", "o"), ("timeout", "x")])
+    same([event["doc"]["deadline_ms"] for event in told[2:]], [early, late])
+    same([event["seq"] for event in told], sorted({event["seq"] for event in told}))
 
 
 @test(store="sqlite", clock="system")

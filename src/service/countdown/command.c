@@ -54,7 +54,6 @@ static enum tocsin_status start_new(struct countdown_call *call, struct change *
 {
     struct countdowns *all = call->countdowns;
     struct engine *engine = all->engine;
-    bool by_wall = call->for_ms < 0;
     struct countdown it = {
         .key = call->key,
         .home = call->key,
@@ -62,10 +61,12 @@ static enum tocsin_status start_new(struct countdown_call *call, struct change *
         .version = call->version,
         .kind = call->kind,
         .state = COUNTDOWN_RUNNING,
-        .deadline_ms = by_wall ? call->at_ms : engine_now_up_ms(engine) + call->for_ms,
-        .basis = by_wall ? STORE_WALL : STORE_ELAPSED,
+        .deadline_ms = call->at_ms,
+        .basis = STORE_WALL,
         .started_ms = engine_wall_ms(engine),
     };
+    if (call->for_ms >= 0)
+        countdown_run_for(engine, &it, call->for_ms);
     enum tocsin_status status = countdown_change(all, change, &it, "started");
     if (status != TOCSIN_OK)
         return status;
@@ -80,6 +81,18 @@ static bool full(const struct countdowns *all)
     for (int state = COUNTDOWN_RUNNING; state <= COUNTDOWN_EXPIRED; state++)
         count += engine_mark_count(all->engine, all->kind, (uint8_t)state);
     return count + all->live_staged >= all->limits.countdowns;
+}
+
+/* Also of one that runs, or is over: then it stays as it is. */
+static enum tocsin_status resume(struct countdown_call *call, struct change *change,
+                                 struct countdown *it)
+{
+    enum tocsin_status status = TOCSIN_OK;
+    if (it->state == COUNTDOWN_PAUSED)
+        status = countdown_run_on(call->countdowns, change, it);
+    if (status == TOCSIN_OK)
+        answer(call, it);
+    return status;
 }
 
 static enum tocsin_status start(struct countdown_call *call, struct change *change)
@@ -107,8 +120,7 @@ static enum tocsin_status start(struct countdown_call *call, struct change *chan
         return TOCSIN_OK;
     if (!bytes_equal(it.version, call->version))
         return start_new(call, change, OUTCOME_OK);
-    answer(call, &it); /* the same turn keeps its deadline (C-18) */
-    return TOCSIN_OK;
+    return resume(call, change, &it); /* the same turn keeps what it has (C-18) */
 }
 
 static enum tocsin_status stop(struct countdown_call *call, struct change *change,
@@ -138,22 +150,6 @@ static enum tocsin_status pause(struct countdown_call *call, struct change *chan
     return status;
 }
 
-static enum tocsin_status resume(struct countdown_call *call, struct change *change,
-                                 struct countdown *it)
-{
-    if (it->state == COUNTDOWN_RUNNING) {
-        answer(call, it);
-        return TOCSIN_OK;
-    }
-    it->state = COUNTDOWN_RUNNING;
-    it->deadline_ms = engine_now_up_ms(call->countdowns->engine) + it->left_ms;
-    it->basis = STORE_ELAPSED;
-    enum tocsin_status status = countdown_change(call->countdowns, change, it, "resumed");
-    if (status == TOCSIN_OK)
-        answer(call, it);
-    return status;
-}
-
 static enum tocsin_status give(struct countdown_call *call, struct change *change,
                                struct countdown *it)
 {
@@ -163,10 +159,12 @@ static enum tocsin_status give(struct countdown_call *call, struct change *chang
         return refuse(call, OUTCOME_CONFLICTING, "its time is over");
     if (left > COUNTDOWN_MS_MAX - call->give_ms)
         return refuse(call, OUTCOME_INVALID, "ms: with this it would have more than 100 years");
-    if (it->state == COUNTDOWN_PAUSED)
+    if (it->state == COUNTDOWN_PAUSED) {
         it->left_ms += call->give_ms;
-    else
+    } else {
         it->deadline_ms += call->give_ms;
+        it->told_ms += call->give_ms;
+    }
     enum tocsin_status status = countdown_change(call->countdowns, change, it, "given");
     if (status == TOCSIN_OK)
         answer(call, it);

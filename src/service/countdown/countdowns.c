@@ -85,7 +85,7 @@ static enum tocsin_status time_out(struct countdowns *all, struct change *change
     if (status != TOCSIN_OK)
         return status;
     const struct countdown_kind *kind = countdown_kind_of(all, it.kind);
-    it.deadline_ms = engine_wall_of(all->engine, it.deadline_ms, it.basis);
+    it.deadline_ms = countdown_shown_ms(all->engine, &it);
     it.basis = STORE_WALL;
     it.state = COUNTDOWN_EXPIRED;
     it.expired_ms = engine_wall_ms(all->engine);
@@ -129,7 +129,7 @@ enum tocsin_status countdown_start(struct countdowns *all, struct change *change
     if (status == TOCSIN_OK) {
         status = countdown_decode(&record, &words, &it);
         if (status == TOCSIN_OK && bytes_equal(it.version, wish->version))
-            return TOCSIN_OK;
+            return it.state == COUNTDOWN_PAUSED ? countdown_run_on(all, change, &it) : TOCSIN_OK;
     }
     if (status != TOCSIN_OK && status != TOCSIN_NONE)
         return status;
@@ -175,6 +175,13 @@ enum tocsin_status countdown_change(struct countdowns *all, struct change *chang
         return status;
     countdown_event(all, change, countdown, what);
     return live_after(all, change, countdown, LIVE_AS_IT_IS, what);
+}
+
+enum tocsin_status countdown_run_on(struct countdowns *all, struct change *change,
+                                    struct countdown *countdown)
+{
+    countdown_run_for(all->engine, countdown, countdown->left_ms);
+    return countdown_change(all, change, countdown, "resumed");
 }
 
 enum tocsin_status countdown_end(struct countdowns *all, struct change *change,

@@ -17,9 +17,10 @@
  *
  * Promise   one timeout for each version, at the deadline, never before it, also after a
  *           crash: what the kind's handler changes and the end of the countdown are one
- *           group. The same version again keeps its deadline and does not come back once it
- *           has expired; another version is another turn.
- * Ticks     one at once when it starts or is taken up after a restart, then whenever a whole
+ *           group. The same version again keeps its deadline, runs on with what was left when
+ *           it was paused, and does not come back once it has expired; another version is
+ *           another turn.
+ * Ticks     one at once when it starts, resumes or is taken up after a restart, then whenever a whole
  *           number of seconds is left. They are not written and carry no promise.
  * Threads   the engine's.
  */
@@ -54,6 +55,7 @@ struct countdown {
     enum countdown_state state;
     int64_t deadline_ms; /* by its basis; STORE_NEVER while it is paused */
     enum store_basis basis;
+    int64_t told_ms;    /* wall: the deadline as it was first told; 0: not told yet */
     int64_t left_ms;    /* when it was paused */
     int64_t started_ms; /* wall */
     int64_t expired_ms; /* wall; EXPIRED */
@@ -117,8 +119,8 @@ struct countdown_wish {
     int64_t deadline_ms;
     enum store_basis basis;
 };
-/* Starts it, or lets it run on when it has this version already, also if it has expired or is
- * paused. INVALID: no owner, or no end. BUSY and the rest as change_put. */
+/* Starts it, or lets it be when it has this version already: it runs on, also if it was paused,
+ * and stays expired. INVALID: no owner, or no end. BUSY and the rest as change_put. */
 enum tocsin_status countdown_start(struct countdowns *countdowns, struct change *change,
                                    const struct countdown_wish *wish);
 /* BUSY when its doc has to be read first, else OK. A service that asks this before anything else
@@ -131,6 +133,9 @@ enum tocsin_status countdown_stop(struct countdowns *countdowns, struct change *
 
 /* What is left at this moment, rounded down, at least 0: never more than was given. */
 int64_t countdown_left_ms(const struct engine *engine, const struct countdown *countdown);
+/* Its deadline on the wall, as it is shown; STORE_NEVER while it is paused. A restart may make the
+ * elapsed line late by a millisecond, which nobody is told: what was told first stays. */
+int64_t countdown_shown_ms(const struct engine *engine, const struct countdown *countdown);
 /* Seconds as a clock shows them: 30 000 ms and 29 001 ms are 30. */
 static inline int64_t countdown_seconds(int64_t left_ms)
 {

@@ -58,10 +58,18 @@ enum tocsin_status countdown_decode(const struct engine_record *record,
 enum tocsin_status countdown_put(struct countdowns *all, struct change *change,
                                  struct countdown *countdown);
 
+/* ---- its time (doc.c) */
+
+/* From now on, by the elapsed clock. */
+void countdown_run_for(const struct engine *engine, struct countdown *countdown, int64_t left_ms);
+
 /* ---- changes (countdowns.c): the record, the event, and what follows once it is durable */
 
 enum tocsin_status countdown_change(struct countdowns *all, struct change *change,
                                     struct countdown *countdown, const char *what);
+/* It was paused. */
+enum tocsin_status countdown_run_on(struct countdowns *all, struct change *change,
+                                    struct countdown *countdown);
 enum tocsin_status countdown_end(struct countdowns *all, struct change *change,
                                  const struct countdown *countdown);
 void countdown_event(struct countdowns *all, struct change *change,

@@ -4,6 +4,8 @@
 #include "base/json_read.h"
 #include "service/countdown/countdowns_inside.h"
 
+enum { TOLD_OFF_MAX_MS = 500 }; /* the sum of what restarts rounded; more is a clock that was set */
+
 static void read_word(struct json_reader *reader, char *to, size_t room, struct bytes *ret_word)
 {
     struct json_span span;
@@ -36,7 +38,6 @@ enum tocsin_status countdown_decode(const struct engine_record *record,
         .basis = record->basis,
         .rev = record->rev,
     };
-    int64_t shown_ms = 0;
     json_reader_init(&reader, record->doc.at, record->doc.size, 0);
     (void)json_read_expect(&reader, JSON_READ_OBJECT);
     while (json_read_field(&reader, &keys, &which)) {
@@ -54,7 +55,7 @@ enum tocsin_status countdown_decode(const struct engine_record *record,
             read_word(&reader, words->kind, sizeof words->kind, &it->kind);
             break;
         case 4:
-            read_number(&reader, &shown_ms);
+            read_number(&reader, &it->told_ms);
             break;
         case 5:
             read_number(&reader, &it->started_ms);
@@ -74,7 +75,7 @@ enum tocsin_status countdown_decode(const struct engine_record *record,
         return TOCSIN_DAMAGED;
     it->fence = (uint64_t)fence;
     if (it->state == COUNTDOWN_EXPIRED) { /* its record is due when it is to be forgotten */
-        it->deadline_ms = shown_ms;
+        it->deadline_ms = it->told_ms;
         it->basis = STORE_WALL;
     }
     return TOCSIN_OK;
@@ -92,7 +93,7 @@ static void write_number(struct json_writer *writer, const char *name, int64_t n
     json_write_int64(writer, number);
 }
 
-static void write_doc(struct buffer *doc, const struct engine *engine, const struct countdown *it)
+static void write_doc(struct buffer *doc, const struct countdown *it)
 {
     struct json_writer writer;
     buffer_clear(doc);
@@ -103,8 +104,7 @@ static void write_doc(struct buffer *doc, const struct engine *engine, const str
     write_word(&writer, "version", it->version);
     write_word(&writer, "kind", it->kind);
     if (it->state != COUNTDOWN_PAUSED)
-        write_number(&writer, "deadlineEpochMs",
-                     engine_wall_of(engine, it->deadline_ms, it->basis));
+        write_number(&writer, "deadlineEpochMs", it->told_ms);
     write_number(&writer, "startedEpochMs", it->started_ms);
     if (it->state == COUNTDOWN_PAUSED)
         write_number(&writer, "leftMs", it->left_ms);
@@ -118,7 +118,8 @@ static void write_doc(struct buffer *doc, const struct engine *engine, const str
 enum tocsin_status countdown_put(struct countdowns *all, struct change *change,
                                  struct countdown *countdown)
 {
-    write_doc(&all->doc, all->engine, countdown);
+    countdown->told_ms = countdown_shown_ms(all->engine, countdown);
+    write_doc(&all->doc, countdown);
     if (buffer_status(&all->doc) != TOCSIN_OK)
         return buffer_status(&all->doc);
     struct change_put put = {
@@ -137,6 +138,24 @@ enum tocsin_status countdown_put(struct countdowns *all, struct change *change,
         put.due_ms = engine_now_up_ms(all->engine) + all->limits.grace_ms;
     }
     return change_put(change, &put, &countdown->rev);
+}
+
+void countdown_run_for(const struct engine *engine, struct countdown *countdown, int64_t left_ms)
+{
+    countdown->state = COUNTDOWN_RUNNING;
+    countdown->deadline_ms = engine_now_up_ms(engine) + left_ms;
+    countdown->basis = STORE_ELAPSED;
+    countdown->told_ms = engine_wall_ms(engine) + left_ms; /* rounded down: never after it */
+}
+
+int64_t countdown_shown_ms(const struct engine *engine, const struct countdown *countdown)
+{
+    int64_t now_ms = engine_wall_of(engine, countdown->deadline_ms, countdown->basis);
+    if (countdown->basis == STORE_WALL || countdown->told_ms == 0 || now_ms == STORE_NEVER)
+        return now_ms;
+    int64_t off = now_ms - countdown->told_ms;
+    bool rounded = off >= -1 && off <= TOLD_OFF_MAX_MS;
+    return rounded ? countdown->told_ms : now_ms; /* else the wall clock was set */
 }
 
 int64_t countdown_left_ms(const struct engine *engine, const struct countdown *countdown)
@@ -170,7 +189,7 @@ void countdown_write(struct json_writer *writer, const struct engine *engine,
     if (countdown->state == COUNTDOWN_PAUSED)
         json_write_null(writer);
     else
-        json_write_int64(writer, engine_wall_of(engine, countdown->deadline_ms, countdown->basis));
+        json_write_int64(writer, countdown_shown_ms(engine, countdown));
     write_number(writer, "left_ms", left);
     write_number(writer, "left", countdown_seconds(left));
     write_number(writer, "started_ms", countdown->started_ms);
