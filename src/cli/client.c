@@ -260,3 +260,26 @@ bool client_query(const struct client *client, const char *name, const char *val
                    strchr(path, '?') == NULL ? "?" : "&", name, coded);
     return true;
 }
+
+int client_show(const struct command *command, int argc, char **argv, const char *before,
+                const char *after, int (*print)(const struct client *client))
+{
+    struct client_options options = {0};
+    struct words words = {argc, argv};
+    struct client client;
+    char path[CLIENT_PATH_BYTES_MAX];
+    int code;
+    if (!command_begin(command, &words, &options, &code))
+        return code;
+    code = client_init(&client, command, &options);
+    if (code == EXIT_DONE && !client_path(&client, before, words.at[0], after, path))
+        code = EXIT_USAGE;
+    if (code == EXIT_DONE)
+        code = client_ask(&client, &(struct call_request){.method = "GET", .path = path});
+    if (code == EXIT_DONE && client.json)
+        client_print(&client);
+    else if (code == EXIT_DONE)
+        code = print(&client);
+    client_release(&client);
+    return code;
+}

@@ -50,6 +50,10 @@ void client_problem(const struct call *call, char *ret_text, size_t room);
 
 /* The answer on stdout, with a line's end. */
 void client_print(const struct client *client);
+/* All of a command that shows the one whose id is its word, at before + id + after. Without
+ * --json print does, whose answer is the exit code. */
+int client_show(const struct command *command, int argc, char **argv, const char *before,
+                const char *after, int (*print)(const struct client *client));
 
 /* "/v1/tasks/" id "/pause", the middle coded for a path. False: too long, and said. */
 bool client_path(struct client *client, const char *before, const char *id, const char *after,

@@ -163,8 +163,9 @@ static const struct command start_command = {
     .name = "countdown start",
     .text = "start one, or let the same turn run on",
     .usage = "KEY --owner WHO (--for TIME | --deadline INSTANT) [OPTION...]",
-    .about = "Starts a countdown. Asked again with the same version it keeps its deadline, also\n"
-             "when it has expired, and runs on if it was paused; another version is another turn.\n",
+    .about =
+        "Starts a countdown. Asked again with the same version it keeps its deadline, also\n"
+        "when it has expired, and runs on if it was paused; another version is another turn.\n",
     .after = "example: tocsin countdown start table-1 --owner ada --for 30s\n",
     .rows = start_rows,
     .row_count = sizeof start_rows / sizeof start_rows[0],
@@ -177,26 +178,15 @@ static const struct command start_command = {
 
 /* ---- show and ls */
 
+static int print_countdown(const struct client *client)
+{
+    countdown_text_print(call_body(client->call), when_now_ms());
+    return EXIT_DONE;
+}
+
 static int show_run(int argc, char **argv)
 {
-    struct client_options options = {0};
-    struct words words = {argc, argv};
-    struct client client;
-    char path[CLIENT_PATH_BYTES_MAX];
-    int code;
-    if (!command_begin(&show_verb, &words, &options, &code))
-        return code;
-    code = client_init(&client, &show_verb, &options);
-    if (code == EXIT_DONE && !client_path(&client, "/v1/countdowns/", words.at[0], "", path))
-        code = EXIT_USAGE;
-    if (code == EXIT_DONE)
-        code = client_ask(&client, &(struct call_request){.method = "GET", .path = path});
-    if (code == EXIT_DONE && client.json)
-        client_print(&client);
-    else if (code == EXIT_DONE)
-        countdown_text_print(call_body(client.call), when_now_ms());
-    client_release(&client);
-    return code;
+    return client_show(&show_verb, argc, argv, "/v1/countdowns/", "", print_countdown);
 }
 
 static const struct command show_verb = {
@@ -219,17 +209,7 @@ static int ls_run(int argc, char **argv)
     static const char *const heads[] = {"KEY", "STATE", ">LEFT", "OWNER", "VERSION", "KIND"};
     static const struct list countdowns = {"countdowns", heads, sizeof heads / sizeof heads[0],
                                            countdown_text_row};
-    struct list_options options = {.limit = LIST_LIMIT_DEFAULT};
-    struct words words = {argc, argv};
-    struct client client;
-    int code;
-    if (!command_begin(&ls_verb, &words, &options, &code))
-        return code;
-    code = client_init(&client, &ls_verb, &options.client);
-    if (code == EXIT_DONE)
-        code = list_print(&client, &options, &countdowns, "/v1/countdowns");
-    client_release(&client);
-    return code;
+    return list_run(&ls_verb, argc, argv, &countdowns, "/v1/countdowns");
 }
 
 static const struct command ls_verb = {

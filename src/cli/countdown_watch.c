@@ -237,28 +237,15 @@ static void take(struct live *live, const struct call *call, enum call_end end)
 
 static int watch_run(int argc, char **argv)
 {
-    struct client_options options = {0};
-    struct words words = {argc, argv};
     struct watch watch = {.met = false};
-    char path[CLIENT_PATH_BYTES_MAX];
-    int code;
-    if (!command_begin(&countdown_watch_command, &words, &options, &code))
-        return code;
-    code = client_init(&watch.client, &countdown_watch_command, &options);
-    if (code == EXIT_DONE && !client_path(&watch.client, "/v1/countdowns/", words.at[0], "", path))
-        code = EXIT_USAGE;
-    if (code == EXIT_DONE)
-        code = live_run(&(struct live){.client = &watch.client,
-                                       .path = path,
-                                       .interval_ms = ASK_MS,
-                                       .frame_ms = FRAME_MS,
-                                       .lines = watch.client.json,
-                                       .seen_code = EXIT_REFUSED,
-                                       .take = take,
-                                       .draw = draw,
-                                       .arg = &watch});
-    client_release(&watch.client);
-    return code;
+    struct live live = {.client = &watch.client,
+                        .interval_ms = ASK_MS,
+                        .frame_ms = FRAME_MS,
+                        .seen_code = EXIT_REFUSED,
+                        .take = take,
+                        .draw = draw,
+                        .arg = &watch};
+    return live_watch(&live, &countdown_watch_command, argc, argv, "/v1/countdowns/");
 }
 
 const struct command countdown_watch_command = {

@@ -99,3 +99,19 @@ int list_print(struct client *client, const struct list_options *options, const 
     table_release(&table);
     return code;
 }
+
+int list_run(const struct command *command, int argc, char **argv, const struct list *list,
+             const char *path)
+{
+    struct list_options options = {.limit = LIST_LIMIT_DEFAULT};
+    struct words words = {argc, argv};
+    struct client client;
+    int code;
+    if (!command_begin(command, &words, &options, &code))
+        return code;
+    code = client_init(&client, command, &options.client);
+    if (code == EXIT_DONE)
+        code = list_print(&client, &options, list, path);
+    client_release(&client);
+    return code;
+}

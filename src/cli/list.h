@@ -40,5 +40,8 @@ struct list {
 /* path has what filters it, and gets the rest. With --json: a page a line. */
 int list_print(struct client *client, const struct list_options *options, const struct list *list,
                const char *path);
+/* All of a command that lists, with nothing to filter by. */
+int list_run(const struct command *command, int argc, char **argv, const struct list *list,
+             const char *path);
 
 #endif

@@ -175,3 +175,23 @@ int live_run(struct live *live)
     (void)close(live->signals);
     return live->code;
 }
+
+int live_watch(struct live *live, const struct command *command, int argc, char **argv,
+               const char *before)
+{
+    struct client_options options = {0};
+    struct words words = {argc, argv};
+    char path[CLIENT_PATH_BYTES_MAX];
+    int code;
+    if (!command_begin(command, &words, &options, &code))
+        return code;
+    code = client_init(live->client, command, &options);
+    if (code == EXIT_DONE && !client_path(live->client, before, words.at[0], "", path))
+        code = EXIT_USAGE;
+    live->path = path;
+    live->lines = live->client->json;
+    if (code == EXIT_DONE)
+        code = live_run(live);
+    client_release(live->client);
+    return code;
+}

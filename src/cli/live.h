@@ -45,6 +45,10 @@ struct live {
 
 /* Until the end; the exit code. */
 int live_run(struct live *live);
+/* All of a command that watches the one whose id is its word, at before + id; with --json in
+ * lines. Fills live->client, path and lines. */
+int live_watch(struct live *live, const struct command *command, int argc, char **argv,
+               const char *before);
 
 /* From take: that was the last one. Unless it was the first, too, it is drawn; then the screen is
  * closed, and what is said from now on is below it. */

@@ -148,17 +148,7 @@ static int ls_run(int argc, char **argv)
                                         ">TURN S", ">PLAYERS", ">WATCHING"};
     static const struct list rooms = {"rooms", heads, sizeof heads / sizeof heads[0],
                                       room_text_row};
-    struct list_options options = {.limit = LIST_LIMIT_DEFAULT};
-    struct words words = {argc, argv};
-    struct client client;
-    int code;
-    if (!command_begin(&ls_verb, &words, &options, &code))
-        return code;
-    code = client_init(&client, &ls_verb, &options.client);
-    if (code == EXIT_DONE)
-        code = list_print(&client, &options, &rooms, "/v1/rooms");
-    client_release(&client);
-    return code;
+    return list_run(&ls_verb, argc, argv, &rooms, "/v1/rooms");
 }
 
 static const struct command ls_verb = {
@@ -175,43 +165,27 @@ static const struct command ls_verb = {
 
 /* ---- show */
 
-static void print_room(const struct room_text *room)
+static int print_room(const struct client *client)
 {
+    struct room_text room;
+    if (!room_text_read(call_body(client->call), &room))
+        return command_fail(client->command, "the answer is not a room");
     const struct screen_glyphs *glyphs = screen_glyphs_of_locale();
     for (int row = 0; row < ROOM_ROWS; row++) {
         char board[ROOM_TEXT_BYTES];
         char fact[ROOM_TEXT_BYTES];
-        int last_edge = room->last.x == ROOM_SIDE - 1 && room->last.y == row - 1;
-        room_text_board(room, glyphs, row, board);
-        room_text_fact(room, glyphs, row - 1, fact);
+        int last_edge = room.last.x == ROOM_SIDE - 1 && room.last.y == row - 1;
+        room_text_board(&room, glyphs, row, board);
+        room_text_fact(&room, glyphs, row - 1, fact);
         (void)printf("%s%*s%s\n", board,
                      fact[0] != '\0' ? FACT_COL - (ROOM_COLS - 1) - last_edge : 0, "", fact);
     }
+    return EXIT_DONE;
 }
 
 static int show_run(int argc, char **argv)
 {
-    struct client_options options = {0};
-    struct words words = {argc, argv};
-    struct client client;
-    struct room_text room;
-    char path[CLIENT_PATH_BYTES_MAX];
-    int code;
-    if (!command_begin(&show_verb, &words, &options, &code))
-        return code;
-    code = client_init(&client, &show_verb, &options);
-    if (code == EXIT_DONE && !client_path(&client, "/v1/rooms/", words.at[0], "", path))
-        code = EXIT_USAGE;
-    if (code == EXIT_DONE)
-        code = client_ask(&client, &(struct call_request){.method = "GET", .path = path});
-    if (code == EXIT_DONE && client.json)
-        client_print(&client);
-    else if (code == EXIT_DONE && room_text_read(call_body(client.call), &room))
-        print_room(&room);
-    else if (code == EXIT_DONE)
-        code = command_fail(&show_verb, "the answer is not a room");
-    client_release(&client);
-    return code;
+    return client_show(&show_verb, argc, argv, "/v1/rooms/", "", print_room);
 }
 
 static const struct command show_verb = {
@@ -323,26 +297,10 @@ static void take(struct live *live, const struct call *call, enum call_end end)
 
 static int watch_run(int argc, char **argv)
 {
-    struct client_options options = {0};
-    struct words words = {argc, argv};
     struct watch watch = {.met = false};
-    char path[CLIENT_PATH_BYTES_MAX];
-    int code;
-    if (!command_begin(&watch_command, &words, &options, &code))
-        return code;
-    code = client_init(&watch.client, &watch_command, &options);
-    if (code == EXIT_DONE && !client_path(&watch.client, "/v1/rooms/", words.at[0], "", path))
-        code = EXIT_USAGE;
-    if (code == EXIT_DONE)
-        code = live_run(&(struct live){.client = &watch.client,
-                                       .path = path,
-                                       .interval_ms = ASK_MS,
-                                       .lines = watch.client.json,
-                                       .take = take,
-                                       .draw = draw,
-                                       .arg = &watch});
-    client_release(&watch.client);
-    return code;
+    struct live live = {
+        .client = &watch.client, .interval_ms = ASK_MS, .take = take, .draw = draw, .arg = &watch};
+    return live_watch(&live, &watch_command, argc, argv, "/v1/rooms/");
 }
 
 static const struct command watch_command = {

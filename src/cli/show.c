@@ -10,8 +10,10 @@
 #include "cli/task_text.h"
 #include "cli/when.h"
 
-static void print_why(struct bytes why, int64_t now_ms)
+static int print_why(const struct client *client)
 {
+    struct bytes why = call_body(client->call);
+    int64_t now_ms = when_now_ms();
     static const char *const texts[] = {"status", "reason", "last_error", "queue", "node"};
     char text[2048];
     struct bytes lease;
@@ -43,39 +45,23 @@ static void print_why(struct bytes why, int64_t now_ms)
         fields_text(lease, "run", text, sizeof text))
         table_line("lease", PAINT_PLAIN, "run %s, ends %s", text,
                    when_relative(value, now_ms).text);
+    return EXIT_DONE;
 }
 
-static int ask(const struct command *command, int argc, char **argv, const char *after,
-               void (*print)(struct bytes answer, int64_t now_ms))
+static int print_task(const struct client *client)
 {
-    struct client_options options = {0};
-    struct words words = {argc, argv};
-    struct client client;
-    char path[CLIENT_PATH_BYTES_MAX];
-    int code;
-    if (!command_begin(command, &words, &options, &code))
-        return code;
-    code = client_init(&client, command, &options);
-    if (code == EXIT_DONE && !client_path(&client, "/v1/tasks/", words.at[0], after, path))
-        code = EXIT_USAGE;
-    if (code == EXIT_DONE)
-        code = client_ask(&client, &(struct call_request){.method = "GET", .path = path});
-    if (code == EXIT_DONE && client.json)
-        client_print(&client);
-    else if (code == EXIT_DONE)
-        print(call_body(client.call), when_now_ms());
-    client_release(&client);
-    return code;
+    task_text_print(call_body(client->call), when_now_ms());
+    return EXIT_DONE;
 }
 
 static int show_run(int argc, char **argv)
 {
-    return ask(&show_command, argc, argv, "", task_text_print);
+    return client_show(&show_command, argc, argv, "/v1/tasks/", "", print_task);
 }
 
 static int why_run(int argc, char **argv)
 {
-    return ask(&why_command, argc, argv, "/why", print_why);
+    return client_show(&why_command, argc, argv, "/v1/tasks/", "/why", print_why);
 }
 
 const struct command show_command = {
