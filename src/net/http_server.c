@@ -112,6 +112,7 @@ static void on_sweep(uv_timer_t *timer)
         struct http_connection *connection = server->ring;
         server->ring = connection->next;
         http_connection_check(connection, now_ms);
+        loop_breathe(server->loop);
     }
 }
 
@@ -164,6 +165,7 @@ static void on_connection(uv_poll_t *poll, int status, int events)
         int fd = accept4(server->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
         if (fd >= 0) {
             accept_one(server, fd);
+            loop_breathe(server->loop);
             continue;
         }
         if (errno == EAGAIN || errno == EWOULDBLOCK)
