@@ -1,23 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Frames of STOMP 1.2, in one piece and in any other. */
-#include "runner.h"
+#include "support/cut_script.h"
 
 #include "net/stomp_write.h"
 #include "support/stomp_outcome.h"
-
-enum { OUTCOME_BYTES_MAX = 1 << 20 };
-
-struct script {
-    const char *name;
-    const char *bytes;
-    size_t size;
-    const char *outcome;
-};
-
-#define SCRIPT(name, bytes, outcome)                                                               \
-    {                                                                                              \
-        (name), (bytes), sizeof(bytes) - 1, (outcome)                                              \
-    }
 
 #define X10 "xxxxxxxxxx"
 #define X50 X10 X10 X10 X10 X10
@@ -106,32 +92,16 @@ static const struct script scripts[] = {
     SCRIPT("not whole", "SEND\ncontent-length:5\n\nab", ""),
 };
 
-static void expect(const struct script *script, size_t first, size_t step)
-{
-    struct buffer out;
-    buffer_init(&out, OUTCOME_BYTES_MAX);
-    stomp_outcome(script->bytes, script->size, first, step, &out);
-    buffer_append_byte(&out, '\0');
-    assert_int_equal(buffer_status(&out), TOCSIN_OK);
-    if (strcmp(out.data, script->outcome) != 0)
-        fail_msg("%s, cut after %zu, then each %zu: '%s' instead of '%s'", script->name, first,
-                 step, out.data, script->outcome);
-    buffer_release(&out);
-}
-
 TEST(frames_are_read_or_refused_as_the_specification_has_it)
 {
     for (size_t i = 0; i < sizeof scripts / sizeof scripts[0]; i++)
-        expect(&scripts[i], 0, SIZE_MAX / 2);
+        script_expect(&scripts[i], stomp_outcome, 0, SIZE_MAX / 2);
 }
 
 TEST(where_the_bytes_are_cut_makes_no_difference)
 {
-    for (size_t i = 0; i < sizeof scripts / sizeof scripts[0]; i++) {
-        expect(&scripts[i], 0, 1);
-        for (size_t first = 1; first < scripts[i].size; first++)
-            expect(&scripts[i], first, SIZE_MAX / 2);
-    }
+    for (size_t i = 0; i < sizeof scripts / sizeof scripts[0]; i++)
+        script_expect_cut(&scripts[i], stomp_outcome);
 }
 
 TEST(a_body_with_a_length_may_hold_any_byte)
