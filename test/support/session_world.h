@@ -316,4 +316,19 @@ static inline void session_client_connect(struct session_client *client,
     buffer_clear(&world->events);
 }
 
+/* A world with one client that has connected; and the end of both. */
+static inline void session_world_meet(struct session_world *world,
+                                      const struct topics_limits *limits,
+                                      struct session_client *client)
+{
+    session_world_start(world, limits);
+    session_client_connect(client, world);
+}
+
+static inline void session_world_part(struct session_world *world, struct session_client *client)
+{
+    session_client_leave(client);
+    session_world_stop(world);
+}
+
 #endif

@@ -21,6 +21,15 @@ static void run(const char *key, const char *version, int64_t for_ms, enum outco
     assert_int_equal(countdown_world_run(&world, key, version, for_ms), wanted);
 }
 
+/* To be asked by countdown_ask, between whose steps something is done; -1: at_ms is to be set. */
+static struct countdown_asked start_for(const char *version, const char *kind, int64_t for_ms)
+{
+    return (struct countdown_asked){.call = {.owner = bytes_of("me"),
+                                             .version = bytes_of(version),
+                                             .kind = bytes_of(kind),
+                                             .for_ms = for_ms}};
+}
+
 static void ask(enum countdown_verb verb, const char *key, enum outcome wanted)
 {
     assert_int_equal(countdown_world_ask(&world, verb, key), wanted);
@@ -73,11 +82,8 @@ TEST(C_22_ticks_are_aligned_to_the_deadline)
 TEST(C_02_a_deadline_in_the_past_times_out_at_once_without_a_tick)
 {
     countdown_world_start(&world);
-    struct countdown_asked asked = {.call = {.owner = bytes_of("me"),
-                                             .version = bytes_of("v"),
-                                             .kind = bytes_of("event"),
-                                             .for_ms = -1,
-                                             .at_ms = 1000}};
+    struct countdown_asked asked = start_for("v", "event", -1);
+    asked.call.at_ms = 1000;
     countdown_ask(&world, &asked, COUNTDOWN_START, "a");
     countdown_world_settle(&world);
     assert_int_equal(asked.call.outcome, OUTCOME_MADE);
@@ -87,10 +93,7 @@ TEST(C_02_a_deadline_in_the_past_times_out_at_once_without_a_tick)
 
 TEST(C_19_nothing_is_told_before_it_is_durable)
 {
-    struct countdown_asked asked = {.call = {.owner = bytes_of("me"),
-                                             .version = bytes_of("v"),
-                                             .kind = bytes_of("event"),
-                                             .for_ms = 3 * SECOND}};
+    struct countdown_asked asked = start_for("v", "event", 3 * SECOND);
     countdown_world_start(&world);
     countdown_ask(&world, &asked, COUNTDOWN_START, "a");
     countdown_world_turn(&world);
@@ -216,10 +219,7 @@ TEST(C_14_stop_and_start_side_by_side_leave_the_new_one)
     run("a", "v1", 3 * SECOND, OUTCOME_MADE);
     told("started a v1\ntick a 3");
     struct countdown_asked stop = {.call = {0}};
-    struct countdown_asked start = {.call = {.owner = bytes_of("me"),
-                                             .version = bytes_of("v2"),
-                                             .kind = bytes_of("event"),
-                                             .for_ms = 2 * SECOND}};
+    struct countdown_asked start = start_for("v2", "event", 2 * SECOND);
     countdown_ask(&world, &stop, COUNTDOWN_STOP, "a");
     countdown_ask(&world, &start, COUNTDOWN_START, "a");
     countdown_world_settle(&world);
@@ -376,10 +376,7 @@ TEST(those_of_a_service_are_its_own)
     run("game:2", "v2", SECOND, OUTCOME_CONFLICTING);
     run("gamer", "v2", SECOND, OUTCOME_MADE);
     field_is("game:1", "version", "v1");
-    struct countdown_asked asked = {.call = {.owner = bytes_of("me"),
-                                             .version = bytes_of("v"),
-                                             .kind = bytes_of("game"),
-                                             .for_ms = SECOND}};
+    struct countdown_asked asked = start_for("v", "game", SECOND);
     countdown_ask(&world, &asked, COUNTDOWN_START, "x");
     countdown_world_settle(&world);
     assert_int_equal(asked.call.outcome, OUTCOME_CONFLICTING);
@@ -392,11 +389,8 @@ TEST(those_of_a_service_are_its_own)
 TEST(a_duration_does_not_move_with_the_wall_and_an_instant_does)
 {
     countdown_world_start(&world);
-    struct countdown_asked asked = {.call = {.owner = bytes_of("me"),
-                                             .version = bytes_of("v"),
-                                             .kind = bytes_of("event"),
-                                             .for_ms = -1,
-                                             .at_ms = engine_wall_ms(world.engine) + 10000}};
+    struct countdown_asked asked = start_for("v", "event", -1);
+    asked.call.at_ms = engine_wall_ms(world.engine) + 10000;
     countdown_ask(&world, &asked, COUNTDOWN_START, "at");
     countdown_world_settle(&world);
     run("for", "v", 10 * SECOND, OUTCOME_MADE);

@@ -146,8 +146,7 @@ static void run(const struct script *script, size_t first, size_t step)
         fail_msg("%s: %s", script->name, world.events.data);
     if (client.closed != (script->code != 0) || client.code != script->code)
         fail_msg("%s: closed with %d", script->name, client.code);
-    session_client_leave(&client);
-    session_world_stop(&world);
+    session_world_part(&world, &client);
 }
 
 TEST(a_client_hears_what_the_specification_promises)
@@ -171,8 +170,7 @@ TEST(a_receipt_waits_until_the_handler_is_done)
 {
     struct session_world world;
     struct session_client client;
-    session_world_start(&world, NULL);
-    session_client_connect(&client, &world);
+    session_world_meet(&world, NULL, &client);
     session_client_says(&client, "SEND|destination:/app/later|receipt:1||a^"
                                  "SEND|destination:/app/later|receipt:2||b^"
                                  "SEND|destination:/app/x|receipt:3||c^");
@@ -181,16 +179,14 @@ TEST(a_receipt_waits_until_the_handler_is_done)
     session_client_heard(&client, "RECEIPT|receipt-id:1||\n");
     session_world_finish(&world);
     session_client_heard(&client, "RECEIPT|receipt-id:2||\n");
-    session_client_leave(&client);
-    session_world_stop(&world);
+    session_world_part(&world, &client);
 }
 
 TEST(a_commit_is_done_when_all_its_sends_are)
 {
     struct session_world world;
     struct session_client client;
-    session_world_start(&world, NULL);
-    session_client_connect(&client, &world);
+    session_world_meet(&world, NULL, &client);
     session_client_says(&client, "BEGIN|transaction:t||^"
                                  "SEND|destination:/app/later|transaction:t||a^"
                                  "SEND|destination:/app/x|transaction:t||b^"
@@ -200,16 +196,14 @@ TEST(a_commit_is_done_when_all_its_sends_are)
     session_client_heard(&client, "");
     session_world_finish(&world);
     session_client_heard(&client, "RECEIPT|receipt-id:1||\n");
-    session_client_leave(&client);
-    session_world_stop(&world);
+    session_world_part(&world, &client);
 }
 
 TEST(disconnect_waits_for_all_that_was_sent_before)
 {
     struct session_world world;
     struct session_client client;
-    session_world_start(&world, NULL);
-    session_client_connect(&client, &world);
+    session_world_meet(&world, NULL, &client);
     session_client_says(&client, "SEND|destination:/app/later||a^DISCONNECT|receipt:bye||^"
                                  "SEND|destination:/app/x||ignored^");
     session_client_heard(&client, "");
@@ -219,8 +213,7 @@ TEST(disconnect_waits_for_all_that_was_sent_before)
     assert_true(client.closed);
     assert_int_equal(client.code, WEBSOCKET_NORMAL);
     session_world_saw(&world, "send /app/later a\n");
-    session_client_leave(&client);
-    session_world_stop(&world);
+    session_world_part(&world, &client);
 }
 
 TEST(what_is_done_after_its_client_is_gone_is_nobodys_business)
@@ -250,15 +243,13 @@ TEST(sends_under_way_are_bounded)
     struct session_client client;
     struct topics_limits limits = topics_limits_default;
     limits.unanswered = 2;
-    session_world_start(&world, &limits);
-    session_client_connect(&client, &world);
+    session_world_meet(&world, &limits, &client);
     for (int i = 0; i < 3; i++)
         session_client_says(&client, "SEND|destination:/app/later||a^");
     session_client_heard(&client, ERROR("too many sends under way", "", "37",
                                         "wait for receipts before sending more"));
     assert_int_equal(client.code, WEBSOCKET_POLICY);
-    session_client_leave(&client);
-    session_world_stop(&world);
+    session_world_part(&world, &client);
 }
 
 /* ---- limits */
@@ -290,8 +281,7 @@ TEST(subscriptions_and_topics_are_bounded)
     struct topics_limits limits = topics_limits_default;
     limits.subscriptions = 2;
     limits.topics = 2;
-    session_world_start(&world, &limits);
-    session_client_connect(&client, &world);
+    session_world_meet(&world, &limits, &client);
     session_client_connect(&other, &world);
     session_client_says(&client, "SUBSCRIBE|id:0|destination:/topic/a||^"
                                  "SUBSCRIBE|id:1|destination:/topic/b||^");
@@ -349,8 +339,7 @@ TEST(nobody_may_send_a_body_before_it_is_connected)
     session_client_says(&client, "SEND|destination:/app/x|content-length:1000||");
     session_client_heard(&client, ERROR("malformed frame", "", "49",
                                         "content-length: the body is larger than the limit"));
-    session_client_leave(&client);
-    session_world_stop(&world);
+    session_world_part(&world, &client);
 }
 
 TEST(transactions_are_bounded)
@@ -359,8 +348,7 @@ TEST(transactions_are_bounded)
     struct session_client client;
     struct topics_limits limits = topics_limits_default;
     limits.transaction_bytes = 300;
-    session_world_start(&world, &limits);
-    session_client_connect(&client, &world);
+    session_world_meet(&world, &limits, &client);
     session_client_says(&client, "BEGIN|transaction:t||^");
     for (int i = 0; i < 3 && !client.closed; i++)
         session_client_says(&client,
@@ -371,12 +359,10 @@ TEST(transactions_are_bounded)
     limits.transaction_bytes = 100000;
     limits.transactions = 1;
     session_world_stop(&world);
-    session_world_start(&world, &limits);
-    session_client_connect(&client, &world);
+    session_world_meet(&world, &limits, &client);
     session_client_says(&client, "BEGIN|transaction:t||^BEGIN|transaction:u||^");
     assert_true(client.closed);
-    session_client_leave(&client);
-    session_world_stop(&world);
+    session_world_part(&world, &client);
 }
 
 /* ---- heart-beats */
@@ -409,8 +395,7 @@ TEST(a_client_that_wants_heart_beats_gets_them_when_nothing_else_is_said)
     session_client_heard(&client, "");
     pass(&world, &client, 1000);
     session_client_heard(&client, "|\n");
-    session_client_leave(&client);
-    session_world_stop(&world);
+    session_world_part(&world, &client);
 }
 
 TEST(the_slower_of_two_wishes_is_agreed_on)
@@ -425,8 +410,7 @@ TEST(the_slower_of_two_wishes_is_agreed_on)
     session_client_heard(&client, "");
     pass(&world, &client, 2000);
     session_client_heard(&client, "|\n");
-    session_client_leave(&client);
-    session_world_stop(&world);
+    session_world_part(&world, &client);
 }
 
 TEST(a_client_silent_for_twice_what_it_promised_is_cut_off)
@@ -447,16 +431,14 @@ TEST(a_client_silent_for_twice_what_it_promised_is_cut_off)
     assert_int_equal(client.code, WEBSOCKET_POLICY);
     topics_describe(world.topics, &counters);
     assert_int_equal(counters.silent, 1);
-    session_client_leave(&client);
-    session_world_stop(&world);
+    session_world_part(&world, &client);
 }
 
 TEST(a_client_that_promised_nothing_is_pinged_and_lives_while_it_answers)
 {
     struct session_world world;
     struct session_client client;
-    session_world_start(&world, NULL);
-    session_client_connect(&client, &world);
+    session_world_meet(&world, NULL, &client);
     for (unsigned i = 1; i < 5; i++) {
         pass(&world, &client, 61000);
         assert_int_equal(client.pings, i);
@@ -467,8 +449,7 @@ TEST(a_client_that_promised_nothing_is_pinged_and_lives_while_it_answers)
     pass(&world, &client, 500);
     assert_true(client.closed);
     assert_int_equal(client.pings, 5);
-    session_client_leave(&client);
-    session_world_stop(&world);
+    session_world_part(&world, &client);
 }
 
 TEST(a_client_that_does_not_connect_in_time_is_cut_off)
@@ -526,8 +507,7 @@ TEST(a_session_remembers_what_its_service_wants_remembered)
 {
     struct session_world world;
     struct session_client client;
-    session_world_start(&world, NULL);
-    session_client_connect(&client, &world);
+    session_world_meet(&world, NULL, &client);
     session_set_user(client.session, &world);
     assert_ptr_equal(session_user(client.session), &world);
     assert_ptr_equal(session_find(world.topics, session_id(client.session)), client.session);

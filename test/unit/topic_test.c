@@ -66,30 +66,26 @@ TEST(two_subscriptions_of_one_session_each_get_the_message)
 {
     struct session_world world;
     struct session_client client;
-    session_world_start(&world, NULL);
-    session_client_connect(&client, &world);
+    session_world_meet(&world, NULL, &client);
     session_client_says(&client, "SUBSCRIBE|id:a|destination:/topic/x||^"
                                  "SUBSCRIBE|id:b|destination:/topic/x||^");
     publish(&world, "/topic/x", "hi");
     session_world_run(&world);
     session_client_heard(&client, MESSAGE("a", "/topic/x", "1", "2", "hi")
                                       MESSAGE("b", "/topic/x", "1", "2", "hi"));
-    session_client_leave(&client);
-    session_world_stop(&world);
+    session_world_part(&world, &client);
 }
 
 TEST(ids_and_destinations_are_escaped_on_their_way_back)
 {
     struct session_world world;
     struct session_client client;
-    session_world_start(&world, NULL);
-    session_client_connect(&client, &world);
+    session_world_meet(&world, NULL, &client);
     session_client_says(&client, "SUBSCRIBE|id:a\\cb|destination:/topic/x\\\\\\ny||^");
     publish(&world, "/topic/x\\\ny", "hi");
     session_world_run(&world);
     session_client_heard(&client, MESSAGE("a\\cb", "/topic/x\\\\\\ny", "1", "2", "hi"));
-    session_client_leave(&client);
-    session_world_stop(&world);
+    session_world_part(&world, &client);
 }
 
 TEST(what_is_encoded_is_encoded_once_and_shared)
@@ -301,8 +297,7 @@ TEST(what_is_not_told_yet_is_bounded)
     struct session_client client;
     struct topics_limits limits = topics_limits_default;
     limits.pending_bytes = 10;
-    session_world_start(&world, &limits);
-    session_client_connect(&client, &world);
+    session_world_meet(&world, &limits, &client);
     session_client_says(&client, "SUBSCRIBE|id:s|destination:/topic/a||^");
     publish(&world, "/topic/a", "12345678");
     assert_int_equal(
@@ -313,16 +308,14 @@ TEST(what_is_not_told_yet_is_bounded)
     publish(&world, "/topic/a", "123");
     session_world_run(&world);
     assert_int_equal(client.messages, 3);
-    session_client_leave(&client);
-    session_world_stop(&world);
+    session_world_part(&world, &client);
 }
 
 TEST(a_body_that_is_no_text_is_sent_as_binary)
 {
     struct session_world world;
     struct session_client client;
-    session_world_start(&world, NULL);
-    session_client_connect(&client, &world);
+    session_world_meet(&world, NULL, &client);
     client.keep = true;
     session_client_says(&client, "SUBSCRIBE|id:s|destination:/topic/a||^");
     assert_int_equal(topic_publish(world.topics, bytes_of("/topic/a"), "application/octet-stream",
@@ -330,8 +323,7 @@ TEST(a_body_that_is_no_text_is_sent_as_binary)
                      TOCSIN_OK);
     session_world_run(&world);
     assert_int_equal(client.head->data[0] & 0x0f, WEBSOCKET_BINARY);
-    session_client_leave(&client);
-    session_world_stop(&world);
+    session_world_part(&world, &client);
 }
 
 TEST(messages_of_all_sizes_have_the_head_that_fits)
@@ -339,8 +331,7 @@ TEST(messages_of_all_sizes_have_the_head_that_fits)
     static const size_t sizes[] = {0, 1, 20, 30, 40, 126, 65400, 65536, 70000};
     struct session_world world;
     struct session_client client;
-    session_world_start(&world, NULL);
-    session_client_connect(&client, &world);
+    session_world_meet(&world, NULL, &client);
     session_client_says(&client, "SUBSCRIBE|id:s|destination:/topic/a||^");
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
         char *body = malloc(sizes[i] + 1);
@@ -354,8 +345,7 @@ TEST(messages_of_all_sizes_have_the_head_that_fits)
         buffer_clear(&client.heard);
         free(body);
     }
-    session_client_leave(&client);
-    session_world_stop(&world);
+    session_world_part(&world, &client);
 }
 
 /* ---- acknowledgements */
@@ -371,8 +361,7 @@ TEST(with_client_an_ack_covers_all_before_it)
     struct session_client client;
     struct topics_limits limits = topics_limits_default;
     limits.unacknowledged = 3;
-    session_world_start(&world, &limits);
-    session_client_connect(&client, &world);
+    session_world_meet(&world, &limits, &client);
     session_client_says(&client, "SUBSCRIBE|id:s|destination:/topic/a|ack:client||^");
     publish(&world, "/topic/a", "a");
     publish(&world, "/topic/a", "b");
@@ -390,8 +379,7 @@ TEST(with_client_an_ack_covers_all_before_it)
     session_world_run(&world);
     assert_true(client.closed);
     assert_int_equal(client.code, WEBSOCKET_POLICY);
-    session_client_leave(&client);
-    session_world_stop(&world);
+    session_world_part(&world, &client);
 }
 
 TEST(with_client_individual_each_message_is_settled_by_itself)
@@ -401,8 +389,7 @@ TEST(with_client_individual_each_message_is_settled_by_itself)
     struct topics_limits limits = topics_limits_default;
     struct topics_counters counters;
     limits.unacknowledged = 3;
-    session_world_start(&world, &limits);
-    session_client_connect(&client, &world);
+    session_world_meet(&world, &limits, &client);
     session_client_says(&client, "SUBSCRIBE|id:s|destination:/topic/a|ack:client-individual||^");
     for (int i = 0; i < 3; i++)
         publish(&world, "/topic/a", "x");
@@ -421,16 +408,14 @@ TEST(with_client_individual_each_message_is_settled_by_itself)
     publish(&world, "/topic/a", "x");
     session_world_run(&world);
     assert_true(client.closed); /* 1.3 was never settled */
-    session_client_leave(&client);
-    session_world_stop(&world);
+    session_world_part(&world, &client);
 }
 
 TEST(an_ack_of_what_was_never_sent_is_an_error_and_a_late_one_is_not)
 {
     struct session_world world;
     struct session_client client;
-    session_world_start(&world, NULL);
-    session_client_connect(&client, &world);
+    session_world_meet(&world, NULL, &client);
     session_client_says(&client, "SUBSCRIBE|id:s|destination:/topic/a|ack:client||^");
     publish(&world, "/topic/a", "x");
     session_world_run(&world);
@@ -438,8 +423,7 @@ TEST(an_ack_of_what_was_never_sent_is_an_error_and_a_late_one_is_not)
     assert_false(client.closed);
     session_client_says(&client, "SUBSCRIBE|id:s|destination:/topic/a|ack:client||^ACK|id:2.0||^");
     assert_true(client.closed);
-    session_client_leave(&client);
-    session_world_stop(&world);
+    session_world_part(&world, &client);
 }
 
 TEST(acks_wait_in_a_transaction)
@@ -448,8 +432,7 @@ TEST(acks_wait_in_a_transaction)
     struct session_client client;
     struct topics_limits limits = topics_limits_default;
     limits.unacknowledged = 1;
-    session_world_start(&world, &limits);
-    session_client_connect(&client, &world);
+    session_world_meet(&world, &limits, &client);
     session_client_says(&client, "SUBSCRIBE|id:s|destination:/topic/a|ack:client||^");
     publish(&world, "/topic/a", "x");
     session_world_run(&world);
@@ -463,8 +446,7 @@ TEST(acks_wait_in_a_transaction)
     publish(&world, "/topic/a", "x");
     session_world_run(&world);
     assert_true(client.closed);
-    session_client_leave(&client);
-    session_world_stop(&world);
+    session_world_part(&world, &client);
 }
 
 /* ---- the clever against the obvious */
