@@ -190,13 +190,6 @@ int main(int argc, char **argv)
     struct processors after = processors_read();
     results_add(&results, "stolen", "machine", 0, "%",
                 100.0 * (double)(after.stolen - before.stolen) / (double)(after.all - before.all));
-    report_print(&results, stdout);
-    report_write(&results, options.json_path);
-    printf("Written to %s", options.json_path);
-    if (options.plot_path != NULL) {
-        plot_write(&results, options.plot_path);
-        printf(" and %s", options.plot_path);
-    }
-    printf(", in %.0f s.\n", (double)(bench_now_ns() - from_ns) / 1e9);
+    report_all(&results, options.json_path, options.plot_path, from_ns);
     return 0;
 }

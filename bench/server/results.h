@@ -46,5 +46,8 @@ void report_print(const struct results *results, FILE *out);
 void report_write(const struct results *results, const char *path);
 /* How cost grows with what is pending. */
 void plot_write(const struct results *results, const char *path);
+/* All three, and where it was written. plot_path NULL: no picture. */
+void report_all(const struct results *results, const char *json_path, const char *plot_path,
+                uint64_t from_ns);
 
 #endif
