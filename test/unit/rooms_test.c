@@ -155,8 +155,10 @@ TEST(the_whole_room_has_every_field_of_the_contract)
         wanted, sizeof wanted,
         "{\"roomId\":\"%s\",\"gameId\":\"%s-1\",\"mode\":\"PVP\",\"rule\":\"STANDARD\","
         "\"turnSeconds\":20,\"phase\":\"PLAYING\","
-        "\"seats\":{\"X\":{\"taken\":true,\"ready\":true,\"connected\":true,\"ai\":false},"
-        "\"O\":{\"taken\":true,\"ready\":true,\"connected\":false,\"ai\":false}},"
+        "\"seats\":{\"X\":{\"taken\":true,\"ready\":true,\"connected\":true,\"ai\":false,"
+        "\"wantsRestart\":false},"
+        "\"O\":{\"taken\":true,\"ready\":true,\"connected\":false,\"ai\":false,"
+        "\"wantsRestart\":false}},"
         "\"state\":{\"gameId\":\"%s-1\",\"step\":1,\"board\":\"%s\",\"current\":\"O\","
         "\"over\":false,\"winner\":null,\"lastMove\":{\"x\":2,\"y\":0},\"line\":null},"
         "\"series\":{\"X\":0,\"O\":0,\"draws\":0},\"spectators\":0,"
@@ -180,13 +182,16 @@ TEST(the_first_two_get_seats_and_the_third_watches)
     assert_string_equal(rooms_world_side(&world, 1), "\"X\"");
     assert_string_equal(rooms_world_side(&world, 2), "\"O\"");
     assert_string_equal(rooms_world_resume(&world, 3, players.room, ""), "");
-    char wanted[100];
-    (void)snprintf(wanted, sizeof wanted, "{\"roomId\":\"%s\",\"side\":null,\"seatKey\":null}",
-                   players.room);
+    char wanted[200];
+    (void)snprintf(wanted, sizeof wanted,
+                   "{\"roomId\":\"%s\",\"gameId\":\"%s-1\",\"type\":\"SEAT\",\"seq\":%s,"
+                   "\"side\":null,\"seatKey\":null}",
+                   players.room, players.room, at(rooms_world_last(&world, 0, "/topic"), "seq"));
     assert_string_equal(rooms_world_last(&world, 3, "gomoku.seat"), wanted);
     assert_string_equal(at(rooms_world_last(&world, 3, "gomoku.full"), "mySide"), "null");
     assert_string_equal(at(rooms_world_last(&world, 2, "gomoku.full"), "mySide"), "\"O\"");
     assert_string_equal(at(rooms_world_last(&world, 2, "gomoku.full"), "phase"), "\"WAITING\"");
+    assert_string_equal(at(rooms_world_last(&world, 2, "gomoku.full"), "type"), "\"FULL\"");
     rooms_world_forget(&world);
     rooms_world_pass(&world, 100);
     assert_string_equal(at(rooms_world_last(&world, 0, "/topic"), "payload.spectators"), "1");
@@ -200,7 +205,9 @@ TEST(a_key_gives_its_seat_back_and_sends_the_older_connection_away)
     rooms_world_play(&world, anything, &players);
     assert_string_equal(rooms_world_resume(&world, 7, players.room, players.key[0]), "");
     assert_string_equal(rooms_world_side(&world, 7), "\"X\"");
-    assert_string_not_equal(rooms_world_last(&world, 1, "gomoku.kicked"), "");
+    const char *kicked = rooms_world_last(&world, 1, "gomoku.kicked");
+    assert_string_equal(at(kicked, "type"), "\"KICKED\"");
+    assert_string_equal(at(kicked, "seq"), at(rooms_world_last(&world, 0, "/topic"), "seq"));
     /* The older one has the key, but not the seat. */
     assert_string_equal(rooms_world_place(&world, &players, 1, 7, 7), "FORBIDDEN");
     assert_string_equal(rooms_world_at(&world, &players, "state.step"), "0");

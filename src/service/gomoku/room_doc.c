@@ -4,7 +4,7 @@
  *   {"mode":"PVP","rule":"RENJU","aiTimed":false,"game":2,"phase":2,"winner":0,
  *    "board":"…225…","last":112,"draws":0,"createdMs":…,"touchedMs":…,
  *    "seats":[{"player":1,"taken":true,"ready":false,"ai":false,"wins":1,"keyHash":"…",
- *              "takerEpoch":3,"takerSession":17},{…}],
+ *              "takerEpoch":3,"takerSession":17,"wantsRestart":false},{…}],
  *    "clock":{"mode":0,"bank":30000,"extra":0,"periods":0,"phase":1,"side":0,
  *             "started":…,"spent":0,"banks":[30000,30000],"left":[0,0]}}
  *
@@ -127,8 +127,9 @@ static bool read_clock_field(struct fields *fields, size_t which)
     }
 }
 
-static const char *const seat_names[] = {"player", "taken",   "ready",      "ai",
-                                         "wins",   "keyHash", "takerEpoch", "takerSession"};
+static const char *const seat_names[] = {"player",     "taken",        "ready",
+                                         "ai",         "wins",         "keyHash",
+                                         "takerEpoch", "takerSession", "wantsRestart"};
 
 static bool read_hash(struct json_reader *reader, char *to)
 {
@@ -159,8 +160,10 @@ static bool read_seat_field(struct fields *fields, size_t which)
         return read_hash(reader, seat->key_hash);
     case 6:
         return read_count(reader, &seat->taker_epoch);
-    default:
+    case 7:
         return read_count(reader, &seat->taker_session);
+    default:
+        return read_bool(reader, &seat->wants_restart);
     }
 }
 
@@ -316,6 +319,7 @@ static void write_seats(struct json_writer *writer, const struct room *room)
         write_text(writer, "keyHash", seat->key_hash);
         write_count(writer, "takerEpoch", seat->taker_epoch);
         write_count(writer, "takerSession", seat->taker_session);
+        write_bool(writer, "wantsRestart", seat->wants_restart);
         json_write_object_end(writer);
     }
     json_write_array_end(writer);

@@ -127,14 +127,14 @@ struct room_command {
     struct bytes seat_key; /* empty: none was given */
     struct bytes game_id;  /* PLACE; else it may be empty */
     int64_t x, y;          /* PLACE */
-    /* Once, when it is durable or refused, and the session has been told; what the topic hears
-     * of it follows. `code` is NULL when it was done. May be NULL. */
+    /* Once, when it is durable or refused, and the session has been told; after what the topic
+     * hears of it, but of a RESUME before that. `code` is NULL when it was done. May be NULL. */
     void (*done)(void *arg, enum outcome outcome, const char *code, const char *detail);
     void *arg;
 };
 /* A refusal goes to the session's errors as well. Codes: NOT_FOUND (the room), BAD_SEAT (resume),
  * FORBIDDEN (no seat's key, or another connection holds it), STALE_GAME, NOT_WAITING, NOT_PLAYING,
- * NOT_ENDED, NOT_YOUR_TURN, TIMED_OUT, TAKEN, FORBIDDEN_MOVE (overline, double-four, double-three),
+ * NOT_YOUR_TURN, TIMED_OUT, TAKEN, FORBIDDEN_MOVE (overline, double-four, double-three),
  * VALIDATE_FAILED, RATE_LIMITED, OVERLOADED, UNAVAILABLE. */
 void rooms_command(struct rooms *rooms, const struct room_command *command);
 /* One that could not be read: what is known of it, and what is wrong. VALIDATE_FAILED. */
