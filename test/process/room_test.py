@@ -57,10 +57,19 @@ def rooms_of_every_kind_are_made(server):
     same((answer["mode"], answer["rule"], answer["turn_seconds"]), ("PVP", "STANDARD", 30))
 
 
-@test("--set", "gomoku.turn_seconds=12")
+@test("--set", "gomoku.turn.seconds=12")
 def the_time_of_a_turn_is_configured(server):
     """C-05."""
     same(server.post("/v1/rooms", {}, 201)["turn_seconds"], 12)
+
+
+@test("--set", "gomoku.turn.aiTimed=true", "--set", "instance.id=gomoku-7f3a")
+def the_machine_and_the_instance_are_configured(server):
+    """C-05."""
+    with Player(server.url, make(server, mode="PVE")) as player:
+        same((player.resume(), player.do("ready"), player.place(7, 7)), (None, None, None))
+        same(server.get(f"/v1/rooms/{player.room}")["clock"]["side"], "O")
+    same(server.get("/v1/info")["node"], "gomoku-7f3a")
 
 
 @test()
@@ -94,12 +103,57 @@ def rooms_are_listed_found_and_limited(server):
         after = f"&after={page['next']}" if page["next"] is not None else None
     same([row["room_id"] for row in seen], made)
     same([row["players"] for row in seen], [0, 1, 0, 0, 1])
-    for query, word in (("limit=0", "limit"), ("after=x", "after"), ("limit=1001", "limit")):
+    for query, word in (("limit=0", "limit"), ("after=x", "after"), ("limit=1001", "limit"), ("phase=OVER", "phase"),
+                        ("phase=", "phase"), ("order=oldest", "order"), ("order", "order"), ("x=1", "x")):
         expect(server.call("GET", f"/v1/rooms?{query}"), 400, "VALIDATE_FAILED", word)
     for name in ("x", "0" * 16, "room", "x" * 255, "%E6%A3%8B"):
         expect(server.call("GET", f"/v1/rooms/{name}"), 404, "NOT_FOUND", "room")
     expect(server.call("GET", "/v1/rooms/" + "x" * 256), 400, "VALIDATE_FAILED", "id")
     same((server.metric('tocsin_rooms{phase="waiting"}'), server.metric("tocsin_rooms_limit")), (5, 5))
+
+
+@test(store="sqlite")
+def a_lobby_shows_the_newest_that_wait(server):
+    made = [make(server) for _ in range(30)]
+    for room in made[10:20]:
+        with Player(server.url, room) as player:
+            same((player.resume(), player.do("ready")), (None, None))
+            with Player(server.url, room) as other:
+                same((other.resume(), other.do("ready")), (None, None))
+
+    def listed(query):
+        seen, after = [], ""
+        while after is not None:
+            page = server.get(f"/v1/rooms?limit=7&{query}{after}")
+            seen += [row["room_id"] for row in page["rooms"]]
+            after = f"&after={page['next']}" if page["next"] is not None else None
+        return seen
+
+    waiting = made[:10] + made[20:]
+    same(listed("order=newest"), made[::-1])
+    same(listed("order=newest&phase=WAITING"), waiting[::-1])
+    same((listed("phase=WAITING"), listed("order=changed&phase=PLAYING")), (waiting, made[10:20]))
+    same(listed("phase=ENDED"), [])
+    for how in (15, 9):
+        server.restart(how)
+        same(listed("order=newest&phase=WAITING"), waiting[::-1])
+        same(sorted(listed("order=newest")), sorted(made))
+
+
+@test("--set", "gomoku.waiting_idle=5m")
+def a_room_nobody_came_to_is_dropped_soon(server):
+    empty, played = make(server), make(server, mode="PVE")
+    with Player(server.url, played) as player, Player(server.url, make(server)) as alone:
+        same((player.resume(), player.do("ready"), player.do("resign"), alone.resume()), (None, None, None, None))
+        server.advance("4m")
+        server.get(f"/v1/rooms/{empty}")
+        server.advance("61s")
+        wait_for(lambda: server.call("GET", f"/v1/rooms/{empty}").status == 404, "the empty room to be dropped")
+        same(server.get(f"/v1/rooms/{alone.room}")["phase"], "WAITING")
+    wait_for(lambda: server.metric("tocsin_room_sessions") == 0, "both to be gone")
+    server.advance("5m1s")
+    wait_for(lambda: server.call("GET", f"/v1/rooms/{alone.room}").status == 404, "the other to be dropped")
+    same(server.get(f"/v1/rooms/{played}")["phase"], "ENDED")
 
 
 @test(store="sqlite")

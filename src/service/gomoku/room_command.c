@@ -79,7 +79,8 @@ static enum tocsin_status touch(struct room_call *call, struct change *change)
 {
     struct rooms *rooms = call->rooms;
     int64_t since_ms = engine_now_ms(rooms->engine) - call->room.touched_ms;
-    return since_ms < rooms->limits.idle_ms / 24 ? TOCSIN_OK : room_put(rooms, change, &call->room);
+    bool lately = since_ms < room_idle_ms(rooms, &call->room) / 24;
+    return lately ? TOCSIN_OK : room_put(rooms, change, &call->room);
 }
 
 /* The seat that this very connection took, when its answer was lost: unless somebody else came

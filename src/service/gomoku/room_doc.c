@@ -374,9 +374,33 @@ static enum room_mark mark_of(const struct room *room)
     return room_ai_moves(room) ? MARK_AI_MOVES : MARK_PLAYING;
 }
 
+uint64_t room_marks_of(int phase)
+{
+    static const uint64_t marks[] = {
+        [ROOM_WAITING] = UINT64_C(1) << MARK_WAITING,
+        [ROOM_PLAYING] = UINT64_C(1) << MARK_PLAYING | UINT64_C(1) << MARK_AI_MOVES,
+        [ROOM_ENDED] = UINT64_C(1) << MARK_ENDED,
+    };
+    return marks[phase];
+}
+
+int64_t room_idle_ms(const struct rooms *rooms, const struct room *room)
+{
+    bool never_played = room->phase == ROOM_WAITING && room->game == 1;
+    return never_played && rooms->limits.waiting_idle_ms < rooms->limits.idle_ms
+               ? rooms->limits.waiting_idle_ms
+               : rooms->limits.idle_ms;
+}
+
 enum tocsin_status room_put(struct rooms *rooms, struct change *change, struct room *room)
 {
-    room->touched_ms = engine_now_up_ms(rooms->engine);
+    return room_put_since(rooms, change, room, engine_now_up_ms(rooms->engine));
+}
+
+enum tocsin_status room_put_since(struct rooms *rooms, struct change *change, struct room *room,
+                                  int64_t touched_ms)
+{
+    room->touched_ms = touched_ms;
     room_encode(&rooms->doc, room);
     if (buffer_status(&rooms->doc) != TOCSIN_OK)
         return buffer_status(&rooms->doc);
@@ -388,7 +412,7 @@ enum tocsin_status room_put(struct rooms *rooms, struct change *change, struct r
         .kind = rooms->kind,
         .key = id,
         .home = id,
-        .due_ms = from + rooms->limits.idle_ms,
+        .due_ms = from + room_idle_ms(rooms, room),
         .basis = STORE_ELAPSED,
         .mark = (uint8_t)mark_of(room),
         .doc = {rooms->doc.data, rooms->doc.size},
