@@ -10,7 +10,7 @@
 
 #include "service/gomoku/rooms_inside.h"
 
-enum { LOBBY_FIRST = 64, PAGE_BYTES_MAX = 4 * 1024 * 1024 };
+enum { LOBBY_FIRST = 16, PAGE_BYTES_MAX = 4 * 1024 * 1024 };
 
 struct lobby_entry {
     struct engine_ref ref;
