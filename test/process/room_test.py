@@ -85,7 +85,9 @@ def bad_wishes_are_refused_by_name(server):
                        ({"clock": {"mode": "byoyomi", "bank": "1m", "extra": "5s"}}, "clock.periods"),
                        ({"clock": {"mode": "fischer", "bank": "1m", "periods": 2}}, "clock.periods"),
                        ({"clock": {"speed": 1}}, "speed"), ({"ai_timed": True}, "ai_timed"),
-                       ({"mode": "PVE", "ai_timed": 1}, "ai_timed"), ({"room": 1}, "room"), ([], "object")):
+                       ({"mode": "PVE", "ai_timed": 1}, "ai_timed"), ({"room": 1}, "room"), ([], "object"),
+                       ({"on_timeout": "lose"}, "on_timeout"), ({"reconnect_grace": "6m"}, "reconnect_grace"),
+                       ({"clock": {"mode": "fischer", "bank": "1m"}, "on_timeout": "move"}, "on_timeout")):
         expect(server.post("/v1/rooms", wish, None), 400, "VALIDATE_FAILED", word)
     expect(server.post("/v1/rooms", b"{", None), 400, "VALIDATE_FAILED")
     same(server.get("/v1/rooms")["rooms"], [])
@@ -477,6 +479,39 @@ def who_runs_out_of_time_loses(server):
             check_frames(player)
             same(types(player.all).count("TIMEOUT"), 1)
         same(server.metric("tocsin_room_timeouts_total"), 1)
+
+
+@test()
+def a_flag_does_what_the_room_says(server):
+    """C-31: pass, a default move, an event only."""
+    for does, step, current, running in (("pass", 0, "O", True), ("move", 1, "O", True), ("event", 0, "X", False)):
+        with Game(server, turn_seconds=5, on_timeout=does) as game:
+            white = game.begin().players[1]
+            server.advance("5s")
+            same(white.next("TIMEOUT")["payload"], {"side": "X"}, does)
+            state = white.next("STATE")["payload"]["state"]
+            same((state["step"], state["current"], state["over"]), (step, current, False), does)
+            room = white.next("SNAPSHOT")["payload"]
+            same((room["phase"], room["clock"]["running"], room["clock"]["overdue"]), ("PLAYING", running, not running), does)
+            same((game.players[0 if does == "event" else 1].place(0, 0), room["clock"]["onTimeout"]), (None, does))
+            check_frames(white)
+
+
+@test()
+def who_lost_the_connection_has_grace(server):
+    """C-31: once a game, and no longer than it says."""
+    with Game(server, turn_seconds=5, reconnect_grace="3s") as game:
+        black, white = game.begin().players
+        black.cut()
+        wait_for(lambda: not server.get(f"/v1/rooms/{game.room}")["seats"]["X"]["connected"], "black to be gone")
+        server.advance("5s")
+        room = server.get(f"/v1/rooms/{game.room}")
+        same((room["phase"], room["clock"]["leftMs"], room["clock"]["graceMs"]), ("PLAYING", 3000, 3000))
+        server.advance("2999ms")
+        same(server.get(f"/v1/rooms/{game.room}")["phase"], "PLAYING")
+        server.advance("1ms")
+        same(white.next("TIMEOUT")["payload"], {"side": "X"})
+        same(server.get(f"/v1/rooms/{game.room}")["state"]["winner"], "O")
 
 
 @test(store="sqlite")

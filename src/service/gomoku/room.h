@@ -14,7 +14,8 @@
  *           and readiness move over with whoever holds them. So the wins under X are those of
  *           the player who has X now.
  * Game      a room plays one game after another; a game has a number, which only rises. Its
- *           id is "<room>-<number>", a turn's version "<game>:<stones on the board>" (C-17).
+ *           id is "<room>-<number>", a turn's version "<game>:<turns before it>" (C-17), with a
+ *           "+" when it was made longer, since a version keeps its deadline (C-18).
  * Clock     runs for the side to move while the game is on, but not for an AI that is not
  *           timed. A turn begins at the next whole millisecond, and ends when all of its time
  *           has passed: never early.
@@ -37,9 +38,18 @@ enum {
     ROOM_WORD_BYTES = 48, /* a game id or a version, terminated */
     ROOM_SIDES = 2,
     ROOM_NO_SIDE = -1,
+    ROOM_GRACE_MAX_MS = 5 * 60 * 1000,
 };
 
 enum room_phase { ROOM_WAITING = 1, ROOM_PLAYING, ROOM_ENDED };
+
+/* What a fallen flag does (C-31). */
+enum room_flag {
+    ROOM_FLAG_RESIGNS, /* the game is lost */
+    ROOM_FLAG_PASSES,  /* the other side moves; two in a row, and it is a draw */
+    ROOM_FLAG_MOVES,   /* a stone is put for them: the legal point that is nearest to the centre */
+    ROOM_FLAG_IS_TOLD, /* nothing: the clock stands until they move */
+};
 
 enum room_winner { ROOM_NOT_OVER, ROOM_X_WINS, ROOM_O_WINS, ROOM_DRAWN };
 
@@ -48,6 +58,7 @@ struct room_seat {
     bool taken;
     bool ready;
     bool wants_restart; /* of a game that is on; until the next stone */
+    bool had_grace;     /* in this game */
     bool ai;
     uint64_t wins;
     char key_hash[SHA256_HEX_BYTES + 1]; /* of the seat key, which is not kept */
@@ -61,11 +72,17 @@ struct room {
     bool pve;
     bool ai_timed;
     enum gomoku_rule rule;
-    uint64_t game; /* from 1 */
+    enum room_flag on_timeout;
+    int64_t grace_ms; /* for who is not connected when the flag falls, once a game */
+    uint64_t game;    /* from 1 */
     enum room_phase phase;
     struct gomoku_board board;
-    int step; /* stones on the board */
-    int last; /* the last one, or GOMOKU_NOWHERE */
+    int step;     /* stones on the board */
+    int last;     /* the last one, or GOMOKU_NOWHERE */
+    int passes;   /* turns of this game without a stone */
+    bool passed;  /* the last turn was one */
+    bool overdue; /* ROOM_FLAG_IS_TOLD: it has fallen in this turn */
+    bool graced;  /* this turn has been made longer */
     enum room_winner winner;
     struct room_seat seats[ROOM_SIDES];
     uint64_t draws;
@@ -79,6 +96,8 @@ struct room_wish {
     bool pve;
     bool ai_timed;
     enum gomoku_rule rule;
+    enum room_flag on_timeout;
+    int64_t grace_ms;
     struct turn_rules clock; /* valid */
 };
 
@@ -110,7 +129,7 @@ void room_version(const struct room *room, char ret_text[ROOM_WORD_BYTES]);
 
 static inline enum gomoku_side room_to_move(const struct room *room)
 {
-    return room->step % 2 == 0 ? GOMOKU_X : GOMOKU_O;
+    return (room->step + room->passes) % 2 == 0 ? GOMOKU_X : GOMOKU_O;
 }
 /* The game is on, and the AI has to move. */
 bool room_ai_moves(const struct room *room);
@@ -133,7 +152,10 @@ enum room_answer room_resign(struct room *room, int side, struct room_time now);
  * begins at once when the other is here, else when they are ready. Before it, when both want it,
  * and nobody scores. One without a stone is new enough: as it was. */
 enum room_answer room_restart(struct room *room, int side, bool other_here, struct room_time now);
-/* The flag of the side to move has fallen. */
+/* The flag of the side to move has fallen, and what is to be done then is. */
 void room_time_out(struct room *room, struct room_time now);
+/* It has fallen while they were not connected: false when that is as if they were. Else the turn
+ * goes on. */
+bool room_grant_grace(struct room *room);
 
 #endif

@@ -3,15 +3,18 @@
  *
  *   {"mode":"PVP","rule":"RENJU","aiTimed":false,"game":2,"phase":2,"winner":0,
  *    "board":"…225…","last":112,"draws":0,"createdMs":…,"touchedMs":…,
+ *    "onTimeout":0,"grace":0,"passes":0,"passed":false,"overdue":false,"graced":false,
  *    "seats":[{"player":1,"taken":true,"ready":false,"ai":false,"wins":1,"keyHash":"…",
- *              "takerEpoch":3,"takerSession":17,"wantsRestart":false},{…}],
+ *              "takerEpoch":3,"takerSession":17,"wantsRestart":false,"hadGrace":false},{…}],
  *    "clock":{"mode":0,"bank":30000,"extra":0,"periods":0,"phase":1,"side":0,
  *             "started":…,"spent":0,"banks":[30000,30000],"left":[0,0]}}
  *
- * Seats X first. Phase and winner are the numbers of room.h, the clock's those of clock.h.
+ * Seats X first. Phase, winner and onTimeout are the numbers of room.h, the clock's those of
+ * clock.h.
  */
 
 #include <assert.h>
+#include <limits.h>
 
 #include "base/json_read.h"
 #include "service/gomoku/rooms_inside.h"
@@ -127,9 +130,9 @@ static bool read_clock_field(struct fields *fields, size_t which)
     }
 }
 
-static const char *const seat_names[] = {"player",     "taken",        "ready",
-                                         "ai",         "wins",         "keyHash",
-                                         "takerEpoch", "takerSession", "wantsRestart"};
+static const char *const seat_names[] = {"player",       "taken",   "ready",      "ai",
+                                         "wins",         "keyHash", "takerEpoch", "takerSession",
+                                         "wantsRestart", "hadGrace"};
 
 static bool read_hash(struct json_reader *reader, char *to)
 {
@@ -162,8 +165,10 @@ static bool read_seat_field(struct fields *fields, size_t which)
         return read_count(reader, &seat->taker_epoch);
     case 7:
         return read_count(reader, &seat->taker_session);
-    default:
+    case 8:
         return read_bool(reader, &seat->wants_restart);
+    default:
+        return read_bool(reader, &seat->had_grace);
     }
 }
 
@@ -201,9 +206,34 @@ static bool read_clock(struct fields *fields)
     return read_object(&clock);
 }
 
-static const char *const room_names[] = {"mode",      "rule",  "aiTimed", "game",  "phase",
-                                         "winner",    "board", "last",    "draws", "createdMs",
-                                         "touchedMs", "seats", "clock"};
+static const char *const room_names[] = {"mode",      "rule",   "aiTimed", "game",      "phase",
+                                         "winner",    "board",  "last",    "draws",     "createdMs",
+                                         "touchedMs", "seats",  "clock",   "onTimeout", "grace",
+                                         "passes",    "passed", "overdue", "graced"};
+
+static bool read_flag_field(struct fields *fields, size_t which)
+{
+    struct json_reader *reader = fields->reader;
+    struct room *room = fields->room;
+    int number = 0;
+    switch (which) {
+    case 13:
+        if (!read_int(reader, ROOM_FLAG_RESIGNS, ROOM_FLAG_IS_TOLD, &number))
+            return false;
+        room->on_timeout = (enum room_flag)number;
+        return true;
+    case 14:
+        return read_number(reader, 0, ROOM_GRACE_MAX_MS, &room->grace_ms);
+    case 15:
+        return read_int(reader, 0, INT_MAX / 2, &room->passes);
+    case 16:
+        return read_bool(reader, &room->passed);
+    case 17:
+        return read_bool(reader, &room->overdue);
+    default:
+        return read_bool(reader, &room->graced);
+    }
+}
 
 static bool read_room_field(struct fields *fields, size_t which)
 {
@@ -243,8 +273,10 @@ static bool read_room_field(struct fields *fields, size_t which)
         return read_number(reader, INT64_MIN, INT64_MAX, &room->touched_ms);
     case 11:
         return read_seats(fields);
-    default:
+    case 12:
         return read_clock(fields);
+    default:
+        return read_flag_field(fields, which);
     }
 }
 
@@ -320,6 +352,7 @@ static void write_seats(struct json_writer *writer, const struct room *room)
         write_count(writer, "takerEpoch", seat->taker_epoch);
         write_count(writer, "takerSession", seat->taker_session);
         write_bool(writer, "wantsRestart", seat->wants_restart);
+        write_bool(writer, "hadGrace", seat->had_grace);
         json_write_object_end(writer);
     }
     json_write_array_end(writer);
@@ -362,6 +395,12 @@ static void room_encode(struct buffer *out, const struct room *room)
     write_number(&writer, "touchedMs", room->touched_ms);
     write_seats(&writer, room);
     write_clock(&writer, &room->clock);
+    write_number(&writer, "onTimeout", (int)room->on_timeout);
+    write_number(&writer, "grace", room->grace_ms);
+    write_number(&writer, "passes", room->passes);
+    write_bool(&writer, "passed", room->passed);
+    write_bool(&writer, "overdue", room->overdue);
+    write_bool(&writer, "graced", room->graced);
     json_write_object_end(&writer);
 }
 

@@ -54,6 +54,17 @@ const char *room_view_winner(const struct room *room)
     return names[room->winner];
 }
 
+const char *room_view_flag(const struct room *room)
+{
+    static const char *const flags[] = {
+        [ROOM_FLAG_RESIGNS] = "resign",
+        [ROOM_FLAG_PASSES] = "pass",
+        [ROOM_FLAG_MOVES] = "move",
+        [ROOM_FLAG_IS_TOLD] = "event",
+    };
+    return flags[room->on_timeout];
+}
+
 static const char *phase_name(const struct room *room)
 {
     static const char *const names[] = {
@@ -178,6 +189,9 @@ static void view_clock(struct json_writer *writer, const struct engine *engine,
     else
         json_write_null(writer);
     view_bool(writer, "running", runs);
+    view_bool(writer, "overdue", room->overdue);
+    room_view_field(writer, "onTimeout", room_view_flag(room));
+    room_view_number(writer, "graceMs", room->grace_ms);
     room_view_field(writer, "mode", modes[clock->rules.mode]);
     if (clock->rules.mode == TURN_EACH)
         room_view_field(writer, "banks", NULL);

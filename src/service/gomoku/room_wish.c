@@ -6,6 +6,9 @@
  *   rule          any                                "STANDARD"
  *   turn_seconds  no clock, or mode turn, no bank    gomoku.turn.seconds; 1 to 3600
  *   ai_timed      PVE                                gomoku.turn.aiTimed
+ *   on_timeout    any; move only where each turn     "resign"; "pass", "move", "event"
+ *                 has time of its own
+ *   reconnect_grace any                              0ms; up to 5m
  *   clock.mode    any                                "turn"
  *   clock.bank    any                                turn: turn_seconds; else it must be given
  *   clock.extra   not turn                           0ms
@@ -107,7 +110,14 @@ static void read_body(struct reading *reading)
 {
     static const char *const modes[] = {"PVP", "PVE"};
     static const char *const rules[] = {"STANDARD", "RENJU"};
-    static const char *const names[] = {"mode", "rule", "turn_seconds", "clock", "ai_timed"};
+    static const char *const flags[] = {
+        [ROOM_FLAG_RESIGNS] = "resign",
+        [ROOM_FLAG_PASSES] = "pass",
+        [ROOM_FLAG_MOVES] = "move",
+        [ROOM_FLAG_IS_TOLD] = "event",
+    };
+    static const char *const names[] = {"mode",     "rule",       "turn_seconds",   "clock",
+                                        "ai_timed", "on_timeout", "reconnect_grace"};
     struct json_keys keys = {names, sizeof names / sizeof names[0], 0};
     struct room_wish *wish = reading->wish;
     size_t which;
@@ -125,9 +135,14 @@ static void read_body(struct reading *reading)
             reading->has_seconds = true;
         } else if (which == 3) {
             read_clock(reading);
-        } else {
+        } else if (which == 4) {
             read_bool(reading, &wish->ai_timed);
             reading->has_timed = true;
+        } else if (which == 5) {
+            int flag = read_one_of(reading, flags, 4, "must be resign, pass, move or event");
+            wish->on_timeout = flag < 0 ? ROOM_FLAG_RESIGNS : (enum room_flag)flag;
+        } else {
+            read_duration(reading, &wish->grace_ms);
         }
     }
 }
@@ -150,6 +165,12 @@ static enum tocsin_status check(struct reading *reading, struct tocsin_why *ret_
         clock->bank_ms = reading->seconds * 1000;
     if (turn_rules_valid(clock, &why) != TOCSIN_OK)
         return reason_refuse(ret_why, "clock.%s", why.text);
+    if (reading->wish->grace_ms > ROOM_GRACE_MAX_MS)
+        return reason_refuse(ret_why, "reconnect_grace: more than 5m");
+    if (reading->wish->on_timeout == ROOM_FLAG_MOVES && clock->mode != TURN_EACH &&
+        clock->extra_ms == 0)
+        return reason_refuse(ret_why, "on_timeout: move needs a clock.extra, or clock.mode turn: "
+                                      "with an empty bank all would be over at once");
     return TOCSIN_OK;
 }
 

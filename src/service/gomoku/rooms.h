@@ -92,7 +92,8 @@ bool rooms_recovering(const struct rooms *rooms);
 /* The body of POST /v1/rooms:
  *   {"mode":"PVP"|"PVE","rule":"STANDARD"|"RENJU","turn_seconds":30,
  *    "clock":{"mode":"turn"|"fischer"|"bronstein"|"delay"|"byoyomi","bank":…,"extra":…,
- *             "periods":n},"ai_timed":bool}
+ *             "periods":n},"ai_timed":bool,
+ *    "on_timeout":"resign"|"pass"|"move"|"event","reconnect_grace":duration}
  * all optional. turn_seconds goes with no clock, or with one of mode turn that has no bank. */
 enum tocsin_status rooms_read_wish(const struct rooms *rooms, struct bytes json,
                                    struct room_wish *ret_wish, struct tocsin_why *ret_why);

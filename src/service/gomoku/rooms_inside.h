@@ -154,6 +154,7 @@ void room_view_number(struct json_writer *writer, const char *name, int64_t valu
 void room_view_side(struct json_writer *writer, const char *name, int side);
 void room_view_game_id(struct json_writer *writer, const struct room *room);
 const char *room_view_winner(const struct room *room);
+const char *room_view_flag(const struct room *room); /* what a fallen one does */
 void room_view_state(struct json_writer *writer, const struct room *room);
 void room_view_series(struct json_writer *writer, const struct room *room);
 /* The whole room. my_side: NULL when nobody asks. */
@@ -225,6 +226,7 @@ void room_event_end(struct rooms *rooms, struct change *change, const struct roo
 struct moved {
     int side;
     int64_t deadline_ms; /* of the turn, elapsed; TURN_CLOCK_NEVER: it was not timed */
+    bool by_default;     /* in place of a player whose flag has fallen */
 };
 /* A stone was put: "moved", and the end if it is one. */
 void room_event_moved(struct rooms *rooms, struct change *change, const struct room *room,
