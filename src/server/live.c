@@ -273,6 +273,7 @@ enum session_when live_on_send(struct live *live, struct session *session,
         return SESSION_DONE;
     }
     *sent = (struct sent){.live = live, .session = command.session, .ticket = ticket};
+    command.lag_ms = session_round_trip_ms(session);
     command.done = command_done;
     command.arg = sent;
     rooms_command(live->rooms, &command);

@@ -86,6 +86,9 @@ def bad_wishes_are_refused_by_name(server):
                        ({"clock": {"mode": "fischer", "bank": "1m", "periods": 2}}, "clock.periods"),
                        ({"clock": {"speed": 1}}, "speed"), ({"ai_timed": True}, "ai_timed"),
                        ({"mode": "PVE", "ai_timed": 1}, "ai_timed"), ({"room": 1}, "room"), ([], "object"),
+                       ({"clock": {"lag_credit": "100ms"}}, "lag_credit"),
+                       ({"clock": {"mode": "fischer", "bank": "1m", "lag_credit": "501ms"}}, "lag_credit"),
+                       ({"clock": {"mode": "fischer", "bank": "1m", "lag_quota": "1s"}}, "lag_quota"),
                        ({"on_timeout": "lose"}, "on_timeout"), ({"reconnect_grace": "6m"}, "reconnect_grace"),
                        ({"clock": {"mode": "fischer", "bank": "1m"}, "on_timeout": "move"}, "on_timeout")):
         expect(server.post("/v1/rooms", wish, None), 400, "VALIDATE_FAILED", word)
@@ -547,6 +550,16 @@ def banks_go_on_where_they_stopped(server):
         same((clock["side"], clock["leftMs"], clock["banks"]), ("X", 10000, {"X": 10000, "O": 13000}))
         server.advance("10s")
         same(game.players[0].next("TIMEOUT")["payload"], {"side": "X"})
+
+
+@test(clock="system")
+def lag_is_measured_and_credited(server):
+    """C-31: by the kernel, of the connection that moves; on one machine it is next to nothing."""
+    clock = {"mode": "fischer", "bank": "1m", "lag_credit": "500ms", "lag_quota": "2s"}
+    with Game(server, clock=clock) as game:
+        game.begin().moves([(7, 7)])
+        clock = server.get(f"/v1/rooms/{game.room}")["clock"]
+        same((0 <= clock["creditedMs"] <= 500, clock["lagLeft"]), (True, {"X": 2000 - clock["creditedMs"], "O": 2000}))
 
 
 @test()

@@ -2,6 +2,7 @@
 /* What a fallen flag does where it does not end the game, and grace for who is not there (C-31). */
 #include "support/rooms_world.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 static struct rooms_world world;
@@ -151,5 +152,72 @@ TEST(grace_is_for_who_is_not_there_and_ends)
     assert_string_equal(rooms_world_by(&world, &players, 2, ROOM_RESTART), "");
     fall(&players); /* here, and a new game */
     assert_at(&players, "state.winner", "\"O\"");
+    rooms_world_release(&world);
+}
+
+/* ---- lag */
+
+static const char *place(const struct players *players, uint64_t session, int x, int64_t lag_ms)
+{
+    char game_id[64];
+    (void)snprintf(game_id, sizeof game_id, "%s-1", players->room);
+    return rooms_world_do(&world, &(struct room_command){
+                                      .verb = ROOM_PLACE,
+                                      .session = session,
+                                      .room_id = bytes_of(players->room),
+                                      .seat_key = bytes_of(players->key[session - 1]),
+                                      .game_id = bytes_of(game_id),
+                                      .x = x,
+                                      .y = (int64_t)session,
+                                      .lag_ms = lag_ms,
+                                  });
+}
+
+/* C-31: from a quota, and published with each move. */
+TEST(lag_is_credited_from_a_quota)
+{
+    static const struct {
+        int64_t lag_ms;
+        const char *credited;
+        const char *bank;
+        const char *left;
+    } rows[] = {
+        {120, "120", "59120", "680"},                                /* of a second */
+        {0, "0", "58120", "680"},     {9000, "300", "57420", "380"}, /* a move's limit */
+        {300, "300", "56720", "80"},  {300, "80", "55800", "0"},     /* the quota is used up */
+        {300, "0", "54800", "0"},
+    };
+    struct players players;
+    rooms_world_start(&world);
+    rooms_world_play(&world,
+                     "{\"clock\":{\"mode\":\"fischer\",\"bank\":\"1m\",\"lag_credit\":\"300ms\","
+                     "\"lag_quota\":\"800ms\"}}",
+                     &players);
+    for (int i = 0; i < 6; i++) {
+        rooms_world_pass(&world, 1000);
+        assert_string_equal(place(&players, 1, 2 * i, rows[i].lag_ms), "");
+        assert_at(&players, "clock.creditedMs", rows[i].credited);
+        assert_at(&players, "clock.banks.X", rows[i].bank);
+        assert_at(&players, "clock.lagLeft.X", rows[i].left);
+        assert_string_equal(place(&players, 2, 2 * i, 0), "");
+        assert_at(&players, "clock.lagLeft.O", "800");
+        if (i == 2) {
+            rooms_world_crash(&world);
+            rooms_world_again(&world);
+        }
+    }
+    rooms_world_release(&world);
+}
+
+TEST(lag_is_not_credited_where_nobody_asked_for_it)
+{
+    struct players players;
+    rooms_world_start(&world);
+    rooms_world_play(&world, "{\"clock\":{\"mode\":\"fischer\",\"bank\":\"1m\"}}", &players);
+    rooms_world_pass(&world, 1000);
+    assert_string_equal(place(&players, 1, 0, 500), "");
+    assert_at(&players, "clock.creditedMs", "0");
+    assert_at(&players, "clock.banks.X", "59000");
+    assert_at(&players, "clock.lagLeft", "-");
     rooms_world_release(&world);
 }

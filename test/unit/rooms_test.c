@@ -237,6 +237,7 @@ TEST(the_whole_room_has_every_field_of_the_contract)
         "\"series\":{\"X\":0,\"O\":0,\"draws\":0},\"spectators\":0,"
         "\"clock\":{\"side\":\"O\",\"leftMs\":18500,\"deadlineEpochMs\":1704067220000,"
         "\"running\":true,\"overdue\":false,\"onTimeout\":\"resign\",\"graceMs\":0,"
+        "\"creditedMs\":0,"
         "\"mode\":\"turn\",\"banks\":null},\"seq\":%s,"
         "\"room_id\":\"%s\",\"game_id\":\"%s-1\",\"turn_seconds\":20}",
         players.room, players.room, players.room, board,

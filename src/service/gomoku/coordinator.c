@@ -200,6 +200,7 @@ static void moved_fields(struct json_writer *writer, const struct rooms *rooms,
         return;
     }
     json_write_int64(writer, engine_wall_of(rooms->engine, moved->deadline_ms, STORE_ELAPSED));
+    room_view_number(writer, "creditedMs", room->credited_ms);
     room_view_number(writer, "leftMs", moved->deadline_ms - engine_now_ms(rooms->engine));
 }
 

@@ -23,6 +23,7 @@ static void clear_board(struct room *room)
     room->phase = ROOM_WAITING;
     room->passes = 0;
     room->passed = false;
+    room->credited_ms = 0;
     clear_turn(room);
     for (int side = 0; side < ROOM_SIDES; side++) {
         room->seats[side].ready = room->seats[side].ai;
@@ -189,8 +190,9 @@ static void next_turn(struct room *room, bool was_timed, struct room_time now)
     if (room->overdue) /* a millisecond is left, and it stands still */
         was_timed = turn_clock_resume(&room->clock, now.down_ms);
     clear_turn(room);
+    room->credited_ms = 0;
     if (was_timed)
-        (void)turn_clock_move(&room->clock, now.down_ms, 0);
+        room->credited_ms = turn_clock_move(&room->clock, now.down_ms, now.lag_ms).credited_ms;
     else
         (void)turn_clock_start(&room->clock, (int)room_to_move(room), now.up_ms);
     turn_begun(room, now);

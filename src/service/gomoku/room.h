@@ -39,6 +39,9 @@ enum {
     ROOM_SIDES = 2,
     ROOM_NO_SIDE = -1,
     ROOM_GRACE_MAX_MS = 5 * 60 * 1000,
+    ROOM_LAG_MOVE_MAX_MS = 500,
+    ROOM_LAG_QUOTA_MAX_MS = 60 * 1000,
+    ROOM_LAG_QUOTA_MS = 5000,
 };
 
 enum room_phase { ROOM_WAITING = 1, ROOM_PLAYING, ROOM_ENDED };
@@ -77,12 +80,13 @@ struct room {
     uint64_t game;    /* from 1 */
     enum room_phase phase;
     struct gomoku_board board;
-    int step;     /* stones on the board */
-    int last;     /* the last one, or GOMOKU_NOWHERE */
-    int passes;   /* turns of this game without a stone */
-    bool passed;  /* the last turn was one */
-    bool overdue; /* ROOM_FLAG_IS_TOLD: it has fallen in this turn */
-    bool graced;  /* this turn has been made longer */
+    int step;            /* stones on the board */
+    int last;            /* the last one, or GOMOKU_NOWHERE */
+    int passes;          /* turns of this game without a stone */
+    bool passed;         /* the last turn was one */
+    bool overdue;        /* ROOM_FLAG_IS_TOLD: it has fallen in this turn */
+    bool graced;         /* this turn has been made longer */
+    int64_t credited_ms; /* for lag, to the last move */
     enum room_winner winner;
     struct room_seat seats[ROOM_SIDES];
     uint64_t draws;
@@ -105,6 +109,7 @@ struct room_wish {
 struct room_time {
     int64_t down_ms;
     int64_t up_ms;
+    int64_t lag_ms; /* so long the command was on its way, as far as it is believed */
 };
 
 enum room_answer {

@@ -262,6 +262,7 @@ static enum tocsin_status play(struct room_call *call, struct change *change, in
     struct rooms *rooms = call->rooms;
     struct room *room = &call->room;
     struct room_time now = rooms_now(rooms);
+    now.lag_ms = call->command.lag_ms;
     struct moved moved = {side, turn_clock_deadline(&room->clock)};
     uint64_t game = room->game;
     bool was_on = room->phase == ROOM_PLAYING;

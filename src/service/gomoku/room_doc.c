@@ -4,10 +4,12 @@
  *   {"mode":"PVP","rule":"RENJU","aiTimed":false,"game":2,"phase":2,"winner":0,
  *    "board":"…225…","last":112,"draws":0,"createdMs":…,"touchedMs":…,
  *    "onTimeout":0,"grace":0,"passes":0,"passed":false,"overdue":false,"graced":false,
+ *    "credited":0,
  *    "seats":[{"player":1,"taken":true,"ready":false,"ai":false,"wins":1,"keyHash":"…",
  *              "takerEpoch":3,"takerSession":17,"wantsRestart":false,"hadGrace":false},{…}],
  *    "clock":{"mode":0,"bank":30000,"extra":0,"periods":0,"phase":1,"side":0,
- *             "started":…,"spent":0,"banks":[30000,30000],"left":[0,0]}}
+ *             "started":…,"spent":0,"banks":[30000,30000],"left":[0,0],
+ *             "lag":[0,0],"lagLeft":[0,0]}}
  *
  * Seats X first. Phase, winner and onTimeout are the numbers of room.h, the clock's those of
  * clock.h.
@@ -90,8 +92,9 @@ static bool read_pair(struct json_reader *reader, int64_t most, int64_t *first, 
            read_number(reader, 0, most, second) && json_read_expect(reader, JSON_READ_ARRAY_END);
 }
 
-static const char *const clock_names[] = {"mode", "bank",    "extra", "periods", "phase",
-                                          "side", "started", "spent", "banks",   "left"};
+static const char *const clock_names[] = {"mode",  "bank", "extra",   "periods",
+                                          "phase", "side", "started", "spent",
+                                          "banks", "left", "lag",     "lagLeft"};
 
 static bool read_clock_field(struct fields *fields, size_t which)
 {
@@ -124,9 +127,14 @@ static bool read_clock_field(struct fields *fields, size_t which)
     case 8:
         return read_pair(reader, TURN_CLOCK_MAX_MS, &clock->side[0].bank_ms,
                          &clock->side[1].bank_ms);
-    default:
+    case 9:
         return read_pair(reader, TURN_CLOCK_PERIODS_MAX, &clock->side[0].periods,
                          &clock->side[1].periods);
+    case 10:
+        return read_pair(reader, TURN_CLOCK_MAX_MS, &clock->rules.lag_move_ms,
+                         &clock->rules.lag_quota_ms);
+    default:
+        return read_pair(reader, TURN_CLOCK_MAX_MS, &clock->side[0].lag_ms, &clock->side[1].lag_ms);
     }
 }
 
@@ -209,7 +217,7 @@ static bool read_clock(struct fields *fields)
 static const char *const room_names[] = {"mode",      "rule",   "aiTimed", "game",      "phase",
                                          "winner",    "board",  "last",    "draws",     "createdMs",
                                          "touchedMs", "seats",  "clock",   "onTimeout", "grace",
-                                         "passes",    "passed", "overdue", "graced"};
+                                         "passes",    "passed", "overdue", "graced",    "credited"};
 
 static bool read_flag_field(struct fields *fields, size_t which)
 {
@@ -230,8 +238,10 @@ static bool read_flag_field(struct fields *fields, size_t which)
         return read_bool(reader, &room->passed);
     case 17:
         return read_bool(reader, &room->overdue);
-    default:
+    case 18:
         return read_bool(reader, &room->graced);
+    default:
+        return read_number(reader, 0, TURN_CLOCK_MAX_MS, &room->credited_ms);
     }
 }
 
@@ -372,6 +382,8 @@ static void write_clock(struct json_writer *writer, const struct turn_clock *clo
     write_number(writer, "spent", clock->spent_ms);
     write_pair(writer, "banks", clock->side[0].bank_ms, clock->side[1].bank_ms);
     write_pair(writer, "left", clock->side[0].periods, clock->side[1].periods);
+    write_pair(writer, "lag", clock->rules.lag_move_ms, clock->rules.lag_quota_ms);
+    write_pair(writer, "lagLeft", clock->side[0].lag_ms, clock->side[1].lag_ms);
     json_write_object_end(writer);
 }
 
@@ -401,6 +413,7 @@ static void room_encode(struct buffer *out, const struct room *room)
     write_bool(&writer, "passed", room->passed);
     write_bool(&writer, "overdue", room->overdue);
     write_bool(&writer, "graced", room->graced);
+    write_number(&writer, "credited", room->credited_ms);
     json_write_object_end(&writer);
 }
 

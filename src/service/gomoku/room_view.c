@@ -192,11 +192,14 @@ static void view_clock(struct json_writer *writer, const struct engine *engine,
     view_bool(writer, "overdue", room->overdue);
     room_view_field(writer, "onTimeout", room_view_flag(room));
     room_view_number(writer, "graceMs", room->grace_ms);
+    room_view_number(writer, "creditedMs", room->credited_ms);
     room_view_field(writer, "mode", modes[clock->rules.mode]);
     if (clock->rules.mode == TURN_EACH)
         room_view_field(writer, "banks", NULL);
     else
         view_both(writer, "banks", x.bank_ms, o.bank_ms);
+    if (clock->rules.lag_move_ms > 0)
+        view_both(writer, "lagLeft", clock->side[GOMOKU_X].lag_ms, clock->side[GOMOKU_O].lag_ms);
     if (clock->rules.mode == TURN_BYOYOMI)
         view_both(writer, "periods", x.periods, o.periods);
     json_write_object_end(writer);

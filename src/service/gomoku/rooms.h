@@ -92,7 +92,7 @@ bool rooms_recovering(const struct rooms *rooms);
 /* The body of POST /v1/rooms:
  *   {"mode":"PVP"|"PVE","rule":"STANDARD"|"RENJU","turn_seconds":30,
  *    "clock":{"mode":"turn"|"fischer"|"bronstein"|"delay"|"byoyomi","bank":…,"extra":…,
- *             "periods":n},"ai_timed":bool,
+ *             "periods":n,"lag_credit":duration,"lag_quota":duration},"ai_timed":bool,
  *    "on_timeout":"resign"|"pass"|"move"|"event","reconnect_grace":duration}
  * all optional. turn_seconds goes with no clock, or with one of mode turn that has no bank. */
 enum tocsin_status rooms_read_wish(const struct rooms *rooms, struct bytes json,
@@ -135,6 +135,7 @@ struct room_command {
     struct bytes seat_key; /* empty: none was given */
     struct bytes game_id;  /* PLACE; else it may be empty */
     int64_t x, y;          /* PLACE */
+    int64_t lag_ms;        /* how long it takes to the client and back; 0: not known */
     /* Once, when it is durable or refused, and the session has been told; after what the topic
      * hears of it, but of a RESUME before that. `code` is NULL when it was done. May be NULL. */
     void (*done)(void *arg, enum outcome outcome, const char *code, const char *detail);
