@@ -40,7 +40,7 @@ struct judged_room {
     bool told_over;
     uint64_t timeout_game; /* TIMEOUT was told of */
     int told_spared;
-    char wanted[16];       /* the type of the next frame; "": any */
+    char wanted[16]; /* the type of the next frame; "": any */
     uint64_t deadline_game;
     int deadline_step;
     int64_t deadline_ms;
