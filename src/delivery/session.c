@@ -80,6 +80,12 @@ uint64_t session_id(const struct session *session)
     return session->id;
 }
 
+int64_t session_round_trip_ms(const struct session *session)
+{
+    const struct session_link *link = &session->link;
+    return link->round_trip_ms == NULL ? 0 : link->round_trip_ms(link->arg);
+}
+
 struct session *session_find(struct topics *topics, uint64_t id)
 {
     uint32_t slot = (uint32_t)id;

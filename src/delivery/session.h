@@ -31,6 +31,7 @@ struct session_link {
     void (*ping)(void *arg);
     void (*close)(void *arg, enum websocket_code code, const char *reason);
     void *arg;
+    int64_t (*round_trip_ms)(void *arg); /* 0: not known. May be NULL. */
 };
 
 /* FULL; NO_MEMORY. */
@@ -50,6 +51,8 @@ void session_look(struct session *session);
 
 /* Never used again in this process. */
 uint64_t session_id(const struct session *session);
+/* How long it takes to the client and back; 0: not known. */
+int64_t session_round_trip_ms(const struct session *session);
 /* NULL: it has ended. So who must wait keeps the id, not the pointer. */
 struct session *session_find(struct topics *topics, uint64_t id);
 /* The service's own; NULL at first. */

@@ -25,6 +25,11 @@ static void link_close(void *arg, enum websocket_code code, const char *reason)
     websocket_close(((struct stomp_socket *)arg)->websocket, code, reason);
 }
 
+static int64_t link_round_trip_ms(void *arg)
+{
+    return websocket_round_trip_ms(((struct stomp_socket *)arg)->websocket);
+}
+
 static void on_heard(void *arg)
 {
     session_heard(((struct stomp_socket *)arg)->session);
@@ -53,7 +58,7 @@ int stomp_socket_open(struct http_exchange *exchange, const struct stomp_socket_
 {
     static const char *const protocols[] = {"v12.stomp", NULL};
     struct stomp_socket *socket = calloc(1, sizeof *socket);
-    struct session_link link = {link_send, link_ping, link_close, socket};
+    struct session_link link = {link_send, link_ping, link_close, socket, link_round_trip_ms};
     ret_headers[0] = '\0';
     if (socket == NULL || session_create(options->topics, &link, &socket->session) != TOCSIN_OK) {
         free(socket);

@@ -4,8 +4,11 @@
 #include "net/http_upgrade.h"
 
 #include <assert.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/socket.h>
 
 #include "net/http_inside.h"
 
@@ -360,4 +363,15 @@ void http_upgraded_finish(struct http_upgraded *upgraded)
 void http_upgraded_cut(struct http_upgraded *upgraded)
 {
     http_connection_close(upgraded->connection);
+}
+
+int64_t http_upgraded_round_trip_ms(const struct http_upgraded *upgraded)
+{
+    struct tcp_info info = {0};
+    socklen_t size = sizeof info;
+    uv_os_fd_t fd;
+    if (uv_fileno((const uv_handle_t *)&upgraded->connection->tcp, &fd) != 0 ||
+        getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &size) != 0)
+        return 0;
+    return info.tcpi_rtt / 1000;
 }

@@ -53,6 +53,9 @@ void http_upgraded_forget_unsent(struct http_upgraded *upgraded);
 void http_upgraded_finish(struct http_upgraded *upgraded);
 /* At once. */
 void http_upgraded_cut(struct http_upgraded *upgraded);
+/* How long it takes to the client and back, smoothed, as the kernel has measured it; to a proxy when
+ * there is one in between. 0: not known. */
+int64_t http_upgraded_round_trip_ms(const struct http_upgraded *upgraded);
 /* The loop's time. */
 uint64_t http_upgraded_now_ms(const struct http_upgraded *upgraded);
 

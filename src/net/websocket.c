@@ -103,6 +103,11 @@ void websocket_ping(struct websocket *websocket)
         (void)send_control(websocket, WEBSOCKET_PING, (struct bytes){0});
 }
 
+int64_t websocket_round_trip_ms(const struct websocket *websocket)
+{
+    return websocket->open ? http_upgraded_round_trip_ms(websocket->under) : 0;
+}
+
 uint64_t websocket_now_ms(const struct websocket *websocket)
 {
     return http_upgraded_now_ms(websocket->under);

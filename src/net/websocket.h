@@ -57,6 +57,7 @@ bool websocket_is_open(const struct websocket *websocket);
 void websocket_ping(struct websocket *websocket);
 /* With a close frame; the reason is cut after 123 bytes. What was queued before is still sent. */
 void websocket_close(struct websocket *websocket, enum websocket_code code, const char *reason);
+int64_t websocket_round_trip_ms(const struct websocket *websocket); /* as http_upgrade.h has it */
 uint64_t websocket_now_ms(const struct websocket *websocket);
 
 #endif

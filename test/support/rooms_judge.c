@@ -60,8 +60,13 @@ static void check_version(struct rooms_judge *judge, const struct judged_room *r
                           const json_t *doc, int step, const char *about)
 {
     char version[64];
-    (void)snprintf(version, sizeof version, "%s-%" PRIu64 ":%d", room->id, room->game, step);
-    if (strcmp(text_at(doc, "version"), version) != 0)
+    (void)snprintf(version, sizeof version, "%s-%" PRIu64 ":%d", room->id, room->game,
+                   step + room->passes);
+    const char *told = text_at(doc, "version");
+    size_t size = strlen(version);
+    bool same = strncmp(told, version, size) == 0 &&
+                (told[size] == '\0' || strcmp(told + size, "+") == 0); /* made longer */
+    if (!same)
         blame(judge, about, "not the turn that was on, %s", version);
 }
 
@@ -74,7 +79,8 @@ static void moved(struct rooms_judge *judge, struct judged_room *room, const jso
     if (number_at(doc, "step") != room->step + 1)
         blame(judge, about, "not the next stone");
     check_version(judge, room, doc, room->step, about);
-    if (json_is_integer(deadline) && number_at(doc, "at") > json_integer_value(deadline))
+    if (json_is_integer(deadline) && number_at(doc, "at") > json_integer_value(deadline) &&
+        !json_is_true(json_object_get(doc, "byDefault")))
         blame(judge, about, "a move after its deadline");
     room->step++;
 }
@@ -89,9 +95,12 @@ static void timed_out(struct rooms_judge *judge, struct judged_room *room, const
     check_version(judge, room, doc, room->step, about);
     if (number_at(doc, "at") < number_at(doc, "deadlineEpochMs"))
         blame(judge, about, "an early timeout");
-    if (strcmp(text_at(doc, "side"), room->step % 2 == 0 ? "X" : "O") != 0)
+    if (strcmp(text_at(doc, "side"), (room->step + room->passes) % 2 == 0 ? "X" : "O") != 0)
         blame(judge, about, "not the flag of the side to move");
-    room->timed_out = true;
+    const char *does = text_at(doc, "onTimeout");
+    bool spared = does[0] != '\0' && strcmp(does, "resign") != 0;
+    room->timed_out = !spared;
+    room->spared += spared;
     judge->timeouts++;
 }
 
@@ -115,13 +124,17 @@ static void ended(struct rooms_judge *judge, struct judged_room *room, const jso
         blame(judge, about, "the series is not by player");
 }
 
-static void restarted(struct rooms_judge *judge, struct judged_room *room, const char *about)
+static void restarted(struct rooms_judge *judge, struct judged_room *room, const json_t *doc,
+                      const char *about)
 {
-    if (!room->ended)
-        blame(judge, about, "a new game before the end of the old one");
+    if (!room->ended && room->step == 0)
+        blame(judge, about, "a new game in place of one that has no stone");
+    if (room->ended == json_is_true(json_object_get(doc, "abandoned")))
+        blame(judge, about, "a new game before the end of the old one, or not told to be");
     room->game++;
     room->step = 0;
     room->ended = room->timed_out = false;
+    room->passes = room->spared = room->told_spared = 0;
     room->player_of_x = 1 - room->player_of_x;
 }
 
@@ -136,13 +149,17 @@ void judge_event(struct rooms_judge *judge, const struct store_event *event)
     (void)snprintf(about, sizeof about, "%s %.*s", type, (int)event->doc.size, event->doc.at);
     struct judged_room *room = room_of(judge, text_at(doc, "roomId"));
     if (strcmp(type, "restarted") == 0)
-        restarted(judge, room, about);
+        restarted(judge, room, doc, about);
     if (game_of(text_at(doc, "gameId")) != room->game)
         blame(judge, about, "another game than is on, %" PRIu64, room->game);
     if (strcmp(type, "moved") == 0)
         moved(judge, room, doc, about);
     else if (strcmp(type, "timeout") == 0)
         timed_out(judge, room, doc, about);
+    else if (strcmp(type, "passed") == 0)
+        room->passes++;
+    else if (strcmp(type, "grace") == 0)
+        room->deadline_game = 0; /* the only way in which a deadline may move */
     else if (strcmp(type, "ended") == 0)
         ended(judge, room, doc, about);
     json_decref(doc);
@@ -169,6 +186,8 @@ static void check_state(struct rooms_judge *judge, struct judged_room *room, con
 static void check_deadline(struct rooms_judge *judge, struct judged_room *room, uint64_t game,
                            int step, int64_t deadline_ms, const char *about)
 {
+    if (room->passes > 0)
+        return; /* several turns have as many stones */
     bool same = room->deadline_game == game && room->deadline_step == step;
     if (same && llabs(deadline_ms - room->deadline_ms) > DEADLINE_SLACK_MS)
         blame(judge, about, "the turn's deadline has moved from %" PRId64, room->deadline_ms);
@@ -202,12 +221,14 @@ static void check_order(struct rooms_judge *judge, struct judged_room *room, con
         blame(judge, about, "not %s, which comes next", room->wanted);
     room->wanted[0] = '\0';
     if (strcmp(type, "TIMEOUT") == 0) {
-        bool is_durable = game < room->game || (game == room->game && room->timed_out);
+        bool spared = game == room->game && room->told_spared < room->spared;
+        bool is_durable = game < room->game || (game == room->game && room->timed_out) || spared;
         if (!is_durable)
             blame(judge, about, "a timeout that is not on the disk");
-        if (game <= room->timeout_game)
+        if (game <= room->timeout_game && !spared)
             blame(judge, about, "a timeout told twice");
-        room->timeout_game = game;
+        room->timeout_game = spared ? room->timeout_game : game;
+        room->told_spared += spared;
         (void)snprintf(room->wanted, sizeof room->wanted, "STATE");
     } else if (strcmp(type, "STATE") == 0) {
         (void)snprintf(room->wanted, sizeof room->wanted, "SNAPSHOT");

@@ -28,6 +28,8 @@ struct judged_room {
     int step;
     bool ended;
     bool timed_out;
+    int passes;
+    int spared; /* flags that fell without an end */
     int player_of_x;
     int64_t wins[2];
     int64_t draws;
@@ -37,7 +39,8 @@ struct judged_room {
     int told_step;
     bool told_over;
     uint64_t timeout_game; /* TIMEOUT was told of */
-    char wanted[16];       /* the type of the next frame; "": any */
+    int told_spared;
+    char wanted[16]; /* the type of the next frame; "": any */
     uint64_t deadline_game;
     int deadline_step;
     int64_t deadline_ms;

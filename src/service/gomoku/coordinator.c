@@ -30,6 +30,7 @@ struct bulletin {
     struct rooms *rooms;
     struct room room;
     enum bulletin_kind kind;
+    int flag; /* TIMEOUT: whose has fallen */
 };
 
 /* Each player who is here hears on which side. */
@@ -49,7 +50,7 @@ static void tell(const struct bulletin *bulletin)
     if (table == NULL)
         return;
     if (bulletin->kind == BULLETIN_TIMEOUT)
-        room_frame_timeout(table, room, (int)room_to_move(room));
+        room_frame_timeout(table, room, bulletin->flag);
     if (bulletin->kind == BULLETIN_SWAPPED)
         tell_sides(table, room);
     if (bulletin->kind != BULLETIN_SNAPSHOT)
@@ -69,14 +70,14 @@ static void bulletin_settled(void *arg, enum tocsin_status status)
 }
 
 static enum tocsin_status tell_after(struct rooms *rooms, struct change *change,
-                                     const struct room *room, enum bulletin_kind kind)
+                                     const struct room *room, enum bulletin_kind kind, int flag)
 {
     struct bulletin *bulletin = malloc(sizeof *bulletin);
     if (bulletin == NULL || table_get(rooms, (struct bytes){room->id, ROOM_ID_BYTES}) == NULL) {
         free(bulletin);
         return TOCSIN_NO_MEMORY;
     }
-    *bulletin = (struct bulletin){rooms, *room, kind};
+    *bulletin = (struct bulletin){rooms, *room, kind, flag};
     enum tocsin_status status = change_then(change, bulletin_settled, bulletin);
     if (status != TOCSIN_OK)
         free(bulletin);
@@ -122,13 +123,19 @@ static enum tocsin_status sync_clock(struct rooms *rooms, struct change *change,
 }
 
 /* Told before the clock's own: a turn's first tick comes after the state it belongs to. */
-enum tocsin_status coordinator_change(struct rooms *rooms, struct change *change, struct room *room,
-                                      enum bulletin_kind kind)
+static enum tocsin_status change_room(struct rooms *rooms, struct change *change, struct room *room,
+                                      enum bulletin_kind kind, int flag)
 {
     enum tocsin_status status = room_put(rooms, change, room);
     if (status == TOCSIN_OK)
-        status = tell_after(rooms, change, room, kind);
+        status = tell_after(rooms, change, room, kind, flag);
     return status == TOCSIN_OK ? sync_clock(rooms, change, room) : status;
+}
+
+enum tocsin_status coordinator_change(struct rooms *rooms, struct change *change, struct room *room,
+                                      enum bulletin_kind kind)
+{
+    return change_room(rooms, change, room, kind, ROOM_NO_SIDE);
 }
 
 /* ---- events: what happened, for the log */
@@ -176,19 +183,24 @@ static void moved_fields(struct json_writer *writer, const struct rooms *rooms,
 {
     const struct moved *moved = arg;
     char version[ROOM_WORD_BYTES];
-    struct room turn = {.game = room->game, .step = room->step - 1};
+    struct room turn = {.game = room->game, .step = room->step - 1, .passes = room->passes};
     memcpy(turn.id, room->id, sizeof turn.id);
     room_version(&turn, version);
     room_view_field(writer, "version", version);
     room_view_side(writer, "side", moved->side);
     room_view_number(writer, "x", room->last % GOMOKU_SIZE);
     room_view_number(writer, "y", room->last / GOMOKU_SIZE);
+    if (moved->by_default) {
+        json_write_key(writer, "byDefault");
+        json_write_bool(writer, true);
+    }
     json_write_key(writer, "deadlineEpochMs");
     if (moved->deadline_ms == TURN_CLOCK_NEVER) {
         json_write_null(writer);
         return;
     }
     json_write_int64(writer, engine_wall_of(rooms->engine, moved->deadline_ms, STORE_ELAPSED));
+    room_view_number(writer, "creditedMs", room->credited_ms);
     room_view_number(writer, "leftMs", moved->deadline_ms - engine_now_ms(rooms->engine));
 }
 
@@ -199,7 +211,8 @@ void room_event_moved(struct rooms *rooms, struct change *change, const struct r
     room_event_end(rooms, change, room, room->winner == ROOM_DRAWN ? "draw" : "line");
 }
 
-/* Which flag fell, of which turn, when it was to fall and when it was seen (C-32). */
+/* Which flag fell, of which turn, when it was to fall and when it was seen (C-32). The room is as
+ * it was before. */
 static void timeout_fields(struct json_writer *writer, const struct rooms *rooms,
                            const struct room *room, const void *arg)
 {
@@ -208,12 +221,40 @@ static void timeout_fields(struct json_writer *writer, const struct rooms *rooms
     json_write_key(writer, "version");
     json_write_string(writer, countdown->version.at, countdown->version.size);
     room_view_side(writer, "side", (int)room_to_move(room));
+    room_view_field(writer, "onTimeout", room_view_flag(room));
     room_view_number(writer, "deadlineEpochMs", countdown->deadline_ms);
     json_write_key(writer, "fence");
     json_write_uint64(writer, countdown->fence);
 }
 
+/* The turn that goes on, and until when. */
+static void grace_fields(struct json_writer *writer, const struct rooms *rooms,
+                         const struct room *room, const void *arg)
+{
+    char version[ROOM_WORD_BYTES];
+    room_version(room, version);
+    room_view_field(writer, "version", version);
+    room_view_side(writer, "side", *(const int *)arg);
+    room_view_number(
+        writer, "deadlineEpochMs",
+        engine_wall_of(rooms->engine, turn_clock_deadline(&room->clock), STORE_ELAPSED));
+}
+
+static void passed_fields(struct json_writer *writer, const struct rooms *rooms,
+                          const struct room *room, const void *arg)
+{
+    (void)rooms;
+    (void)room;
+    room_view_side(writer, "side", *(const int *)arg);
+}
+
 /* ---- the flag falls */
+
+static bool is_here(const struct rooms *rooms, const struct room *room, int side)
+{
+    const struct table *table = table_find(rooms, (struct bytes){room->id, ROOM_ID_BYTES});
+    return table != NULL && table_player(table, room->seats[side].player) != NULL;
+}
 
 static void count_stale(void *arg, enum tocsin_status status)
 {
@@ -235,10 +276,22 @@ static enum tocsin_status on_timeout(void *service, struct change *change,
     room_version(&room, version);
     if (!room_timed(&room) || !bytes_are(countdown->version, version))
         return change_then(change, count_stale, rooms);
-    room_time_out(&room, rooms_now(rooms));
+    int side = (int)room_to_move(&room);
+    if (!is_here(rooms, &room, side) && room_grant_grace(&room)) {
+        room_event(rooms, change, &room, "grace", grace_fields, &side);
+        return coordinator_change(rooms, change, &room, BULLETIN_SNAPSHOT);
+    }
     room_event(rooms, change, &room, "timeout", timeout_fields, countdown);
-    room_event_end(rooms, change, &room, "timeout");
-    return coordinator_change(rooms, change, &room, BULLETIN_TIMEOUT);
+    struct moved moved = {side, turn_clock_deadline(&room.clock), true};
+    struct room before = room;
+    room_time_out(&room, rooms_now(rooms));
+    if (room.step > before.step)
+        room_event_moved(rooms, change, &room, &moved);
+    else if (room.passes > before.passes)
+        room_event(rooms, change, &room, "passed", passed_fields, &side);
+    if (room.step == before.step)
+        room_event_end(rooms, change, &room, room.winner == ROOM_DRAWN ? "passes" : "timeout");
+    return change_room(rooms, change, &room, BULLETIN_TIMEOUT, side);
 }
 
 static void on_tick(void *service, const struct countdown *countdown, int64_t left_ms)

@@ -4,6 +4,15 @@
 #include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
+
+/* A turn is over, and what was only about it. */
+static void clear_turn(struct room *room)
+{
+    room->overdue = room->graced = false;
+    for (int side = 0; side < ROOM_SIDES; side++)
+        room->seats[side].wants_restart = false;
+}
 
 static void clear_board(struct room *room)
 {
@@ -12,8 +21,14 @@ static void clear_board(struct room *room)
     room->last = GOMOKU_NOWHERE;
     room->winner = ROOM_NOT_OVER;
     room->phase = ROOM_WAITING;
-    for (int side = 0; side < ROOM_SIDES; side++)
+    room->passes = 0;
+    room->passed = false;
+    room->credited_ms = 0;
+    clear_turn(room);
+    for (int side = 0; side < ROOM_SIDES; side++) {
         room->seats[side].ready = room->seats[side].ai;
+        room->seats[side].had_grace = false;
+    }
     struct turn_rules rules = room->clock.rules;
     turn_clock_init(&room->clock, &rules);
 }
@@ -24,6 +39,8 @@ void room_init(struct room *room, const char *id, const struct room_wish *wish)
         .pve = wish->pve,
         .ai_timed = wish->ai_timed,
         .rule = wish->rule,
+        .on_timeout = wish->on_timeout,
+        .grace_ms = wish->grace_ms,
         .game = 1,
         .clock = {.rules = wish->clock},
     };
@@ -40,8 +57,8 @@ void room_game_id(const struct room *room, char ret_text[ROOM_WORD_BYTES])
 
 void room_version(const struct room *room, char ret_text[ROOM_WORD_BYTES])
 {
-    (void)snprintf(ret_text, ROOM_WORD_BYTES, "%s-%" PRIu64 ":%d", room->id, room->game,
-                   room->step);
+    (void)snprintf(ret_text, ROOM_WORD_BYTES, "%s-%" PRIu64 ":%d%s", room->id, room->game,
+                   room->step + room->passes, room->graced ? "+" : "");
 }
 
 bool room_ai_moves(const struct room *room)
@@ -51,7 +68,8 @@ bool room_ai_moves(const struct room *room)
 
 bool room_timed(const struct room *room)
 {
-    return room->phase == ROOM_PLAYING && (room->ai_timed || !room_ai_moves(room));
+    return room->phase == ROOM_PLAYING && !room->overdue &&
+           (room->ai_timed || !room_ai_moves(room));
 }
 
 int64_t room_turn_seconds(const struct room *room)
@@ -127,6 +145,7 @@ static void end(struct room *room, enum room_winner winner, struct room_time now
         room->draws++;
     else
         room->seats[winner == ROOM_X_WINS ? GOMOKU_X : GOMOKU_O].wins++;
+    clear_turn(room);
     for (int side = 0; side < ROOM_SIDES; side++)
         room->seats[side].ready = room->seats[side].ai;
     (void)turn_clock_pause(&room->clock, now.down_ms); /* what was left stays to be seen */
@@ -165,18 +184,28 @@ static enum room_answer foul_answer(const struct room *room, int point)
     return ROOM_OVERLINE;
 }
 
+/* The other side's turn begins; the count of turns has gone up. */
+static void next_turn(struct room *room, bool was_timed, struct room_time now)
+{
+    if (room->overdue) /* a millisecond is left, and it stands still */
+        was_timed = turn_clock_resume(&room->clock, now.down_ms);
+    clear_turn(room);
+    room->credited_ms = 0;
+    if (was_timed)
+        room->credited_ms = turn_clock_move(&room->clock, now.down_ms, now.lag_ms).credited_ms;
+    else
+        (void)turn_clock_start(&room->clock, (int)room_to_move(room), now.up_ms);
+    turn_begun(room, now);
+}
+
 static void put_stone(struct room *room, int point, struct room_time now)
 {
     bool was_timed = room_timed(room);
-    enum gomoku_side mover = room_to_move(room);
-    room->board.at[point] = gomoku_stone(mover);
+    room->board.at[point] = gomoku_stone(room_to_move(room));
     room->step++;
     room->last = point;
-    if (was_timed)
-        (void)turn_clock_move(&room->clock, now.down_ms, 0);
-    else
-        (void)turn_clock_start(&room->clock, (int)gomoku_other(mover), now.up_ms);
-    turn_begun(room, now);
+    room->passed = false;
+    next_turn(room, was_timed, now);
 }
 
 enum room_answer room_place(struct room *room, int side, int point, struct room_time now)
@@ -211,23 +240,115 @@ enum room_answer room_resign(struct room *room, int side, struct room_time now)
     return ROOM_DONE;
 }
 
-enum room_answer room_restart(struct room *room, int side, struct room_time now)
+static void swap_for_a_new_game(struct room *room)
 {
-    if (room->phase == ROOM_PLAYING || (room->phase == ROOM_WAITING && room->game == 1))
-        return ROOM_NOT_OVER_YET;
-    if (room->phase == ROOM_WAITING) /* the other was first to ask */
-        return room_ready(room, side, now);
     struct room_seat seat = room->seats[GOMOKU_X];
     room->seats[GOMOKU_X] = room->seats[GOMOKU_O];
     room->seats[GOMOKU_O] = seat;
     room->game++;
     clear_board(room);
+}
+
+static enum room_answer begin_anew(struct room *room, struct room_time now)
+{
+    swap_for_a_new_game(room);
+    for (int side = 0; side < ROOM_SIDES; side++)
+        room->seats[side].ready = true;
+    begin(room, now);
+    return ROOM_DONE;
+}
+
+/* The game is on: nobody is taken out of it against their will. */
+static enum room_answer want_restart(struct room *room, int side, struct room_time now)
+{
+    const struct room_seat *other = &room->seats[1 - side];
+    if (room->step == 0) /* both asked, and the other's wish has made this one */
+        return ROOM_AS_IT_WAS;
+    if (other->ai || other->wants_restart)
+        return begin_anew(room, now);
+    if (room->seats[side].wants_restart)
+        return ROOM_AS_IT_WAS;
+    room->seats[side].wants_restart = true;
+    return ROOM_DONE;
+}
+
+enum room_answer room_restart(struct room *room, int side, bool other_here, struct room_time now)
+{
+    if (room->phase == ROOM_WAITING)
+        return room_ready(room, side, now);
+    if (room->phase == ROOM_PLAYING)
+        return want_restart(room, side, now);
+    if (other_here || room->seats[1 - side].ai)
+        return begin_anew(room, now);
+    swap_for_a_new_game(room);
     return room_ready(room, 1 - side, now);
+}
+
+/* ---- the flag falls */
+
+/* What is done in place of a player is done in the last millisecond of the turn: a fallen flag
+ * could not be taken back. */
+static struct room_time last_moment(const struct room *room, struct room_time now)
+{
+    return (struct room_time){turn_clock_deadline(&room->clock) - 1, now.up_ms};
+}
+
+static int distance_from_centre(int point)
+{
+    int x = abs(point % GOMOKU_SIZE - GOMOKU_SIZE / 2);
+    int y = abs(point / GOMOKU_SIZE - GOMOKU_SIZE / 2);
+    return x > y ? x : y;
+}
+
+/* GOMOKU_NOWHERE: all that is free is forbidden. */
+static int default_point(const struct room *room)
+{
+    int best = GOMOKU_NOWHERE;
+    for (int point = 0; point < GOMOKU_POINTS; point++) {
+        if ((best == GOMOKU_NOWHERE || distance_from_centre(point) < distance_from_centre(best)) &&
+            gomoku_legal(room->rule, &room->board, room_to_move(room), point))
+            best = point;
+    }
+    return best;
+}
+
+static void pass(struct room *room, struct room_time now)
+{
+    bool both = room->passed;
+    struct room_time last = last_moment(room, now);
+    room->passes++;
+    room->passed = true;
+    next_turn(room, true, last);
+    if (both)
+        end(room, ROOM_DRAWN, now);
 }
 
 void room_time_out(struct room *room, struct room_time now)
 {
     assert(room_timed(room));
-    (void)turn_clock_flag(&room->clock, now.down_ms);
-    end(room, winner_of((int)gomoku_other(room_to_move(room))), now);
+    int side = (int)room_to_move(room);
+    int point = room->on_timeout == ROOM_FLAG_MOVES ? default_point(room) : GOMOKU_NOWHERE;
+    if (room->on_timeout == ROOM_FLAG_PASSES) {
+        pass(room, now);
+    } else if (room->on_timeout == ROOM_FLAG_IS_TOLD) {
+        (void)turn_clock_pause(&room->clock, last_moment(room, now).down_ms);
+        room->overdue = true;
+    } else if (point != GOMOKU_NOWHERE) {
+        (void)room_place(room, side, point, last_moment(room, now));
+    } else {
+        (void)turn_clock_flag(&room->clock, now.down_ms);
+        end(room, winner_of(1 - side), now);
+    }
+}
+
+bool room_grant_grace(struct room *room)
+{
+    assert(room_timed(room));
+    int side = (int)room_to_move(room);
+    struct room_seat *seat = &room->seats[side];
+    if (room->grace_ms == 0 || seat->had_grace || seat->ai)
+        return false;
+    int64_t before_ms = turn_clock_deadline(&room->clock) - 1;
+    seat->had_grace = room->graced = true;
+    return turn_clock_give(&room->clock, side, room->grace_ms, before_ms);
 }

@@ -3,15 +3,20 @@
  *
  *   {"mode":"PVP","rule":"RENJU","aiTimed":false,"game":2,"phase":2,"winner":0,
  *    "board":"…225…","last":112,"draws":0,"createdMs":…,"touchedMs":…,
+ *    "onTimeout":0,"grace":0,"passes":0,"passed":false,"overdue":false,"graced":false,
+ *    "credited":0,
  *    "seats":[{"player":1,"taken":true,"ready":false,"ai":false,"wins":1,"keyHash":"…",
- *              "takerEpoch":3,"takerSession":17},{…}],
+ *              "takerEpoch":3,"takerSession":17,"wantsRestart":false,"hadGrace":false},{…}],
  *    "clock":{"mode":0,"bank":30000,"extra":0,"periods":0,"phase":1,"side":0,
- *             "started":…,"spent":0,"banks":[30000,30000],"left":[0,0]}}
+ *             "started":…,"spent":0,"banks":[30000,30000],"left":[0,0],
+ *             "lag":[0,0],"lagLeft":[0,0]}}
  *
- * Seats X first. Phase and winner are the numbers of room.h, the clock's those of clock.h.
+ * Seats X first. Phase, winner and onTimeout are the numbers of room.h, the clock's those of
+ * clock.h.
  */
 
 #include <assert.h>
+#include <limits.h>
 
 #include "base/json_read.h"
 #include "service/gomoku/rooms_inside.h"
@@ -87,8 +92,9 @@ static bool read_pair(struct json_reader *reader, int64_t most, int64_t *first, 
            read_number(reader, 0, most, second) && json_read_expect(reader, JSON_READ_ARRAY_END);
 }
 
-static const char *const clock_names[] = {"mode", "bank",    "extra", "periods", "phase",
-                                          "side", "started", "spent", "banks",   "left"};
+static const char *const clock_names[] = {"mode",  "bank", "extra",   "periods",
+                                          "phase", "side", "started", "spent",
+                                          "banks", "left", "lag",     "lagLeft"};
 
 static bool read_clock_field(struct fields *fields, size_t which)
 {
@@ -121,14 +127,20 @@ static bool read_clock_field(struct fields *fields, size_t which)
     case 8:
         return read_pair(reader, TURN_CLOCK_MAX_MS, &clock->side[0].bank_ms,
                          &clock->side[1].bank_ms);
-    default:
+    case 9:
         return read_pair(reader, TURN_CLOCK_PERIODS_MAX, &clock->side[0].periods,
                          &clock->side[1].periods);
+    case 10:
+        return read_pair(reader, TURN_CLOCK_MAX_MS, &clock->rules.lag_move_ms,
+                         &clock->rules.lag_quota_ms);
+    default:
+        return read_pair(reader, TURN_CLOCK_MAX_MS, &clock->side[0].lag_ms, &clock->side[1].lag_ms);
     }
 }
 
-static const char *const seat_names[] = {"player", "taken",   "ready",      "ai",
-                                         "wins",   "keyHash", "takerEpoch", "takerSession"};
+static const char *const seat_names[] = {"player",       "taken",   "ready",      "ai",
+                                         "wins",         "keyHash", "takerEpoch", "takerSession",
+                                         "wantsRestart", "hadGrace"};
 
 static bool read_hash(struct json_reader *reader, char *to)
 {
@@ -159,8 +171,12 @@ static bool read_seat_field(struct fields *fields, size_t which)
         return read_hash(reader, seat->key_hash);
     case 6:
         return read_count(reader, &seat->taker_epoch);
-    default:
+    case 7:
         return read_count(reader, &seat->taker_session);
+    case 8:
+        return read_bool(reader, &seat->wants_restart);
+    default:
+        return read_bool(reader, &seat->had_grace);
     }
 }
 
@@ -198,9 +214,36 @@ static bool read_clock(struct fields *fields)
     return read_object(&clock);
 }
 
-static const char *const room_names[] = {"mode",      "rule",  "aiTimed", "game",  "phase",
-                                         "winner",    "board", "last",    "draws", "createdMs",
-                                         "touchedMs", "seats", "clock"};
+static const char *const room_names[] = {"mode",      "rule",   "aiTimed", "game",      "phase",
+                                         "winner",    "board",  "last",    "draws",     "createdMs",
+                                         "touchedMs", "seats",  "clock",   "onTimeout", "grace",
+                                         "passes",    "passed", "overdue", "graced",    "credited"};
+
+static bool read_flag_field(struct fields *fields, size_t which)
+{
+    struct json_reader *reader = fields->reader;
+    struct room *room = fields->room;
+    int number = 0;
+    switch (which) {
+    case 13:
+        if (!read_int(reader, ROOM_FLAG_RESIGNS, ROOM_FLAG_IS_TOLD, &number))
+            return false;
+        room->on_timeout = (enum room_flag)number;
+        return true;
+    case 14:
+        return read_number(reader, 0, ROOM_GRACE_MAX_MS, &room->grace_ms);
+    case 15:
+        return read_int(reader, 0, INT_MAX / 2, &room->passes);
+    case 16:
+        return read_bool(reader, &room->passed);
+    case 17:
+        return read_bool(reader, &room->overdue);
+    case 18:
+        return read_bool(reader, &room->graced);
+    default:
+        return read_number(reader, 0, TURN_CLOCK_MAX_MS, &room->credited_ms);
+    }
+}
 
 static bool read_room_field(struct fields *fields, size_t which)
 {
@@ -240,8 +283,10 @@ static bool read_room_field(struct fields *fields, size_t which)
         return read_number(reader, INT64_MIN, INT64_MAX, &room->touched_ms);
     case 11:
         return read_seats(fields);
-    default:
+    case 12:
         return read_clock(fields);
+    default:
+        return read_flag_field(fields, which);
     }
 }
 
@@ -316,6 +361,8 @@ static void write_seats(struct json_writer *writer, const struct room *room)
         write_text(writer, "keyHash", seat->key_hash);
         write_count(writer, "takerEpoch", seat->taker_epoch);
         write_count(writer, "takerSession", seat->taker_session);
+        write_bool(writer, "wantsRestart", seat->wants_restart);
+        write_bool(writer, "hadGrace", seat->had_grace);
         json_write_object_end(writer);
     }
     json_write_array_end(writer);
@@ -335,6 +382,8 @@ static void write_clock(struct json_writer *writer, const struct turn_clock *clo
     write_number(writer, "spent", clock->spent_ms);
     write_pair(writer, "banks", clock->side[0].bank_ms, clock->side[1].bank_ms);
     write_pair(writer, "left", clock->side[0].periods, clock->side[1].periods);
+    write_pair(writer, "lag", clock->rules.lag_move_ms, clock->rules.lag_quota_ms);
+    write_pair(writer, "lagLeft", clock->side[0].lag_ms, clock->side[1].lag_ms);
     json_write_object_end(writer);
 }
 
@@ -358,6 +407,13 @@ static void room_encode(struct buffer *out, const struct room *room)
     write_number(&writer, "touchedMs", room->touched_ms);
     write_seats(&writer, room);
     write_clock(&writer, &room->clock);
+    write_number(&writer, "onTimeout", (int)room->on_timeout);
+    write_number(&writer, "grace", room->grace_ms);
+    write_number(&writer, "passes", room->passes);
+    write_bool(&writer, "passed", room->passed);
+    write_bool(&writer, "overdue", room->overdue);
+    write_bool(&writer, "graced", room->graced);
+    write_number(&writer, "credited", room->credited_ms);
     json_write_object_end(&writer);
 }
 
@@ -370,9 +426,33 @@ static enum room_mark mark_of(const struct room *room)
     return room_ai_moves(room) ? MARK_AI_MOVES : MARK_PLAYING;
 }
 
+uint64_t room_marks_of(int phase)
+{
+    static const uint64_t marks[] = {
+        [ROOM_WAITING] = UINT64_C(1) << MARK_WAITING,
+        [ROOM_PLAYING] = UINT64_C(1) << MARK_PLAYING | UINT64_C(1) << MARK_AI_MOVES,
+        [ROOM_ENDED] = UINT64_C(1) << MARK_ENDED,
+    };
+    return marks[phase];
+}
+
+int64_t room_idle_ms(const struct rooms *rooms, const struct room *room)
+{
+    bool never_played = room->phase == ROOM_WAITING && room->game == 1;
+    return never_played && rooms->limits.waiting_idle_ms < rooms->limits.idle_ms
+               ? rooms->limits.waiting_idle_ms
+               : rooms->limits.idle_ms;
+}
+
 enum tocsin_status room_put(struct rooms *rooms, struct change *change, struct room *room)
 {
-    room->touched_ms = engine_now_up_ms(rooms->engine);
+    return room_put_since(rooms, change, room, engine_now_up_ms(rooms->engine));
+}
+
+enum tocsin_status room_put_since(struct rooms *rooms, struct change *change, struct room *room,
+                                  int64_t touched_ms)
+{
+    room->touched_ms = touched_ms;
     room_encode(&rooms->doc, room);
     if (buffer_status(&rooms->doc) != TOCSIN_OK)
         return buffer_status(&rooms->doc);
@@ -384,7 +464,7 @@ enum tocsin_status room_put(struct rooms *rooms, struct change *change, struct r
         .kind = rooms->kind,
         .key = id,
         .home = id,
-        .due_ms = from + rooms->limits.idle_ms,
+        .due_ms = from + room_idle_ms(rooms, room),
         .basis = STORE_ELAPSED,
         .mark = (uint8_t)mark_of(room),
         .doc = {rooms->doc.data, rooms->doc.size},

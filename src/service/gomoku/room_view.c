@@ -54,6 +54,17 @@ const char *room_view_winner(const struct room *room)
     return names[room->winner];
 }
 
+const char *room_view_flag(const struct room *room)
+{
+    static const char *const flags[] = {
+        [ROOM_FLAG_RESIGNS] = "resign",
+        [ROOM_FLAG_PASSES] = "pass",
+        [ROOM_FLAG_MOVES] = "move",
+        [ROOM_FLAG_IS_TOLD] = "event",
+    };
+    return flags[room->on_timeout];
+}
+
 static const char *phase_name(const struct room *room)
 {
     static const char *const names[] = {
@@ -141,6 +152,7 @@ static void view_seats(struct json_writer *writer, const struct room *room,
         view_bool(writer, "ready", seat->ready);
         view_bool(writer, "connected", here || seat->ai);
         view_bool(writer, "ai", seat->ai);
+        view_bool(writer, "wantsRestart", seat->wants_restart);
         json_write_object_end(writer);
     }
     json_write_object_end(writer);
@@ -177,11 +189,17 @@ static void view_clock(struct json_writer *writer, const struct engine *engine,
     else
         json_write_null(writer);
     view_bool(writer, "running", runs);
+    view_bool(writer, "overdue", room->overdue);
+    room_view_field(writer, "onTimeout", room_view_flag(room));
+    room_view_number(writer, "graceMs", room->grace_ms);
+    room_view_number(writer, "creditedMs", room->credited_ms);
     room_view_field(writer, "mode", modes[clock->rules.mode]);
     if (clock->rules.mode == TURN_EACH)
         room_view_field(writer, "banks", NULL);
     else
         view_both(writer, "banks", x.bank_ms, o.bank_ms);
+    if (clock->rules.lag_move_ms > 0)
+        view_both(writer, "lagLeft", clock->side[GOMOKU_X].lag_ms, clock->side[GOMOKU_O].lag_ms);
     if (clock->rules.mode == TURN_BYOYOMI)
         view_both(writer, "periods", x.periods, o.periods);
     json_write_object_end(writer);
@@ -207,8 +225,10 @@ void room_view_whole(struct json_writer *writer, const struct rooms *rooms, cons
     view_clock(writer, rooms->engine, room);
     json_write_key(writer, "seq");
     json_write_uint64(writer, table_seq(rooms, table));
-    if (my_side != NULL)
+    if (my_side != NULL) {
+        room_view_field(writer, "type", "FULL");
         room_view_side(writer, "mySide", *my_side);
+    }
     if (over_http) { /* under the names that the list has, too */
         char game_id[ROOM_WORD_BYTES];
         room_game_id(room, game_id);

@@ -4,12 +4,17 @@
  *   field         goes with                          default, limits
  *   mode          any                                "PVP"
  *   rule          any                                "STANDARD"
- *   turn_seconds  no clock, or mode turn, no bank    gomoku.turn_seconds; 1 to 3600
- *   ai_timed      PVE                                gomoku.ai_timed
+ *   turn_seconds  no clock, or mode turn, no bank    gomoku.turn.seconds; 1 to 3600
+ *   ai_timed      PVE                                gomoku.turn.aiTimed
+ *   on_timeout    any; move only where each turn     "resign"; "pass", "move", "event"
+ *                 has time of its own
+ *   reconnect_grace any                              0ms; up to 5m
  *   clock.mode    any                                "turn"
  *   clock.bank    any                                turn: turn_seconds; else it must be given
  *   clock.extra   not turn                           0ms
  *   clock.periods byoyomi                            it must be given there
+ *   clock.lag_credit not turn                        0ms; up to 500ms a move
+ *   clock.lag_quota  lag_credit                      5s; up to 1m a game
  */
 
 #include <inttypes.h>
@@ -27,6 +32,7 @@ struct reading {
     bool has_seconds;
     bool has_bank;
     bool has_timed;
+    bool has_quota;
     int64_t seconds;
 };
 
@@ -73,7 +79,8 @@ static void read_clock(struct reading *reading)
         [TURN_EACH] = "turn",   [TURN_FISCHER] = "fischer", [TURN_BRONSTEIN] = "bronstein",
         [TURN_DELAY] = "delay", [TURN_BYOYOMI] = "byoyomi",
     };
-    static const char *const names[] = {"mode", "bank", "extra", "periods"};
+    static const char *const names[] = {"mode",    "bank",       "extra",
+                                        "periods", "lag_credit", "lag_quota"};
     struct json_keys keys = {names, sizeof names / sizeof names[0], 0};
     struct turn_rules *rules = &reading->wish->clock;
     size_t which;
@@ -88,8 +95,14 @@ static void read_clock(struct reading *reading)
             reading->has_bank = true;
         } else if (which == 2) {
             read_duration(reading, &rules->extra_ms);
-        } else if (json_read_expect(&reading->json, JSON_READ_NUMBER)) {
-            (void)json_read_int64(&reading->json, &rules->periods);
+        } else if (which == 3) {
+            if (json_read_expect(&reading->json, JSON_READ_NUMBER))
+                (void)json_read_int64(&reading->json, &rules->periods);
+        } else if (which == 4) {
+            read_duration(reading, &rules->lag_move_ms);
+        } else {
+            read_duration(reading, &rules->lag_quota_ms);
+            reading->has_quota = true;
         }
     }
 }
@@ -107,7 +120,14 @@ static void read_body(struct reading *reading)
 {
     static const char *const modes[] = {"PVP", "PVE"};
     static const char *const rules[] = {"STANDARD", "RENJU"};
-    static const char *const names[] = {"mode", "rule", "turn_seconds", "clock", "ai_timed"};
+    static const char *const flags[] = {
+        [ROOM_FLAG_RESIGNS] = "resign",
+        [ROOM_FLAG_PASSES] = "pass",
+        [ROOM_FLAG_MOVES] = "move",
+        [ROOM_FLAG_IS_TOLD] = "event",
+    };
+    static const char *const names[] = {"mode",     "rule",       "turn_seconds",   "clock",
+                                        "ai_timed", "on_timeout", "reconnect_grace"};
     struct json_keys keys = {names, sizeof names / sizeof names[0], 0};
     struct room_wish *wish = reading->wish;
     size_t which;
@@ -125,17 +145,40 @@ static void read_body(struct reading *reading)
             reading->has_seconds = true;
         } else if (which == 3) {
             read_clock(reading);
-        } else {
+        } else if (which == 4) {
             read_bool(reading, &wish->ai_timed);
             reading->has_timed = true;
+        } else if (which == 5) {
+            int flag = read_one_of(reading, flags, 4, "must be resign, pass, move or event");
+            wish->on_timeout = flag < 0 ? ROOM_FLAG_RESIGNS : (enum room_flag)flag;
+        } else {
+            read_duration(reading, &wish->grace_ms);
         }
     }
+}
+
+/* Where a turn's time is its own, there is nothing to give back. */
+static enum tocsin_status check_lag(struct reading *reading, struct tocsin_why *ret_why)
+{
+    struct turn_rules *clock = &reading->wish->clock;
+    if (clock->lag_move_ms > ROOM_LAG_MOVE_MAX_MS)
+        return reason_refuse(ret_why, "clock.lag_credit: more than 500ms for a move");
+    if (clock->lag_quota_ms > ROOM_LAG_QUOTA_MAX_MS)
+        return reason_refuse(ret_why, "clock.lag_quota: more than 1m for a game");
+    if (reading->has_quota && clock->lag_move_ms == 0)
+        return reason_refuse(ret_why, "clock.lag_quota: without a lag_credit");
+    if (clock->lag_move_ms > 0 && clock->mode == TURN_EACH)
+        return reason_refuse(ret_why, "clock.lag_credit: not in mode turn, which has no bank");
+    if (clock->lag_move_ms > 0 && !reading->has_quota)
+        clock->lag_quota_ms = ROOM_LAG_QUOTA_MS;
+    return TOCSIN_OK;
 }
 
 static enum tocsin_status check(struct reading *reading, struct tocsin_why *ret_why)
 {
     struct turn_rules *clock = &reading->wish->clock;
     struct tocsin_why why = {""};
+    enum tocsin_status status;
     if (reading->has_seconds &&
         (reading->seconds < ROOM_TURN_SECONDS_MIN || reading->seconds > ROOM_TURN_SECONDS_MAX))
         return reason_refuse(ret_why, "turn_seconds: %" PRId64 ", allowed is %d to %d",
@@ -150,6 +193,15 @@ static enum tocsin_status check(struct reading *reading, struct tocsin_why *ret_
         clock->bank_ms = reading->seconds * 1000;
     if (turn_rules_valid(clock, &why) != TOCSIN_OK)
         return reason_refuse(ret_why, "clock.%s", why.text);
+    status = check_lag(reading, ret_why);
+    if (status != TOCSIN_OK)
+        return status;
+    if (reading->wish->grace_ms > ROOM_GRACE_MAX_MS)
+        return reason_refuse(ret_why, "reconnect_grace: more than 5m");
+    if (reading->wish->on_timeout == ROOM_FLAG_MOVES && clock->mode != TURN_EACH &&
+        clock->extra_ms == 0)
+        return reason_refuse(ret_why, "on_timeout: move needs a clock.extra, or clock.mode turn: "
+                                      "with an empty bank all would be over at once");
     return TOCSIN_OK;
 }
 
