@@ -16,10 +16,10 @@
 #include "service/gomoku/rooms_inside.h"
 
 enum {
-    /* C-10 says 1 to 1.5 s after its turn has begun. The last 100 ms are for the commit and the
-     * way to whoever waits for it. */
-    LEAST_MS = 1000,
-    SPREAD_MS = 400,
+    /* C-10 says 1 to 1.5 s after its turn has begun. The first 25 ms are for one who is told
+     * late that it has, the last 100 ms for the commit and the way to him. */
+    LEAST_MS = 1025,
+    SPREAD_MS = 375,
     AGAIN_MS = 1000,
     RECOVERING_AT_ONCE = 256,
 };
