@@ -11,7 +11,13 @@
 #include "server/live.h"
 #include "service/gomoku/thinker.h"
 
-enum { FRAME_TEXT_MAX = 64 * 1024, DESTINATION_MAX = 300, THINKERS = 1, MOVE_MS = 400 };
+enum {
+    FRAME_TEXT_MAX = 64 * 1024,
+    DESTINATION_MAX = 300,
+    THINKERS = 1,
+    MOVE_MS = 400,
+    THINK_WITHIN_MS = 900, /* an answer is due 1 s after it was asked for at the soonest (C-10) */
+};
 
 struct live {
     struct server *server;
@@ -325,10 +331,13 @@ enum tocsin_status live_create(struct server *server, struct topics *topics)
     live->countdowns = (struct countdown_kind){
         .on_tick = countdown_ticked, .on_changed = countdown_changed, .service = live};
     countdowns_add_kind(server->countdowns, &live->countdowns);
-    enum tocsin_status status = thinker_create(
-        &(struct thinker_options){
-            .threads = THINKERS, .move_ms = MOVE_MS, .post = post, .arg = live},
-        &live->thinker);
+    enum tocsin_status status =
+        thinker_create(&(struct thinker_options){.threads = THINKERS,
+                                                 .move_ms = MOVE_MS,
+                                                 .within_ms = THINK_WITHIN_MS,
+                                                 .post = post,
+                                                 .arg = live},
+                       &live->thinker);
     return status == TOCSIN_OK ? create_rooms(live) : status;
 }
 

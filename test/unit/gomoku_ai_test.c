@@ -335,14 +335,14 @@ TEST(most_puzzles_are_solved_with_little_effort)
 {
     static struct gomoku_cases puzzles;
     assert_true(gomoku_cases_load(TEST_DATA "/gomoku-puzzles.txt", &puzzles));
-    assert_int_equal(puzzles.count, 20);
+    assert_int_equal(puzzles.count, 25);
     struct gomoku_ai *ai = new_ai();
     int count = 0;
     for (size_t i = 0; i < puzzles.count; i++)
         count += solved(ai, &puzzles.at[i], 10000);
     gomoku_ai_destroy(ai);
-    if (count < 14)
-        fail_msg("%d of 20 solved", count);
+    if (count < 20)
+        fail_msg("%d of 25 solved", count);
 }
 
 /* A puzzle's win, proved by the rules alone: the attacker plays what the ai's search for threats
@@ -362,7 +362,7 @@ static int suggestion(struct prover *prover, const struct gomoku_board *board)
     think->effort = &prover->effort;
     think->nodes = 0;
     think_allow(think, 100);
-    int point = threat_by_fours(think, prover->puzzle->side, 30);
+    int point = threat_by_fours(think, prover->puzzle->side, 100);
     return point != GOMOKU_NOWHERE ? point
                                    : threat_by_threes(think, prover->puzzle->side, prover->depth);
 }
@@ -419,6 +419,7 @@ TEST(puzzles_are_won_against_every_legal_answer)
     } rows[] = {
         {"renjuportal.com puzzle 3040", 0},
         {"renjuportal.com puzzle 2990", 0},
+        {"Shadows and Fog", 0},
         {"quintet: fours, past", 0},
         {"quintet: fours, one of", 0},
         {"Okabe 2:", 1000},
@@ -426,9 +427,7 @@ TEST(puzzles_are_won_against_every_legal_answer)
         {"Okabe 63:", 1000},
         {"Okabe 68:", 1000},
         {"quintet: white, two points", 1000},
-        {"game 1:", 1000},
-        {"game 2:", 0},
-        {"game 3:", 10000},
+        {"mintaka", 0},
     };
     static struct gomoku_cases puzzles;
     assert_true(gomoku_cases_load(TEST_DATA "/gomoku-puzzles.txt", &puzzles));

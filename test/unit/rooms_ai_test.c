@@ -2,6 +2,7 @@
 /* Playing against the AI, with an AI that says what the test wants. */
 #include "support/rooms_world.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -32,10 +33,11 @@ TEST(one_player_has_the_human_seat_and_play_begins_when_he_is_ready)
     rooms_world_release(&world);
 }
 
-/* C-10. */
+/* C-10. It thinks meanwhile: it is asked at once, and its answer is kept. */
 TEST(the_ai_answers_after_1_to_1_5_seconds)
 {
     struct players players;
+    char played[16];
     rooms_world_start(&world);
     rooms_world_play(&world, against_ai, &players);
     int64_t least = 10000;
@@ -44,20 +46,59 @@ TEST(the_ai_answers_after_1_to_1_5_seconds)
         int x = 2 * (i % 7);
         int y = 4 * (i / 7);
         assert_string_equal(rooms_world_place(&world, &players, 1, x, y), "");
-        int64_t waited = 999;
-        rooms_world_pass(&world, waited);
-        assert_int_equal(world.job_count, 0);
-        for (; world.job_count == 0 && waited < 2000; waited += 20)
-            rooms_world_pass(&world, 20);
         assert_int_equal(world.job_count, 1);
         assert_int_equal(world.jobs[0]->side, GOMOKU_O);
         assert_int_equal(world.jobs[0]->board.at[gomoku_point(x, y)], 'X');
+        int64_t waited = i * 49; /* to think about it */
+        rooms_world_pass(&world, waited);
+        rooms_world_think(&world, gomoku_point(x + 1, y + 2));
+        rooms_world_pass(&world, 999 - waited);
+        (void)snprintf(played, sizeof played, "%d", 2 * i + 1);
+        assert_string_equal(rooms_world_at(&world, &players, "state.step"), played);
+        for (waited = 999;
+             strcmp(rooms_world_at(&world, &players, "state.step"), played) == 0 && waited < 2000;
+             waited += 20)
+            rooms_world_pass(&world, 20);
         least = waited < least ? waited : least;
         most = waited > most ? waited : most;
-        rooms_world_think(&world, gomoku_point(x + 1, y + 2));
-        rooms_world_settle(&world);
     }
-    assert_true(most <= 1520 && most > least);
+    assert_true(most <= 1420 && most > least);
+    rooms_world_release(&world);
+}
+
+/* C-10. */
+TEST(an_answer_that_comes_when_it_is_due_is_placed_at_once)
+{
+    struct players players;
+    rooms_world_start(&world);
+    rooms_world_play(&world, against_ai, &players);
+    assert_string_equal(rooms_world_place(&world, &players, 1, 7, 7), "");
+    rooms_world_pass(&world, 1400);
+    assert_string_equal(rooms_world_at(&world, &players, "state.step"), "1");
+    rooms_world_think(&world, gomoku_point(8, 8));
+    rooms_world_settle(&world);
+    assert_string_equal(rooms_world_at(&world, &players, "state.step"), "2");
+    rooms_world_release(&world);
+}
+
+/* C-17. */
+TEST(an_answer_that_is_kept_is_dropped_with_its_position)
+{
+    struct players players;
+    struct rooms_stats stats;
+    rooms_world_start(&world);
+    rooms_world_play(&world, against_ai, &players);
+    assert_string_equal(rooms_world_place(&world, &players, 1, 7, 7), "");
+    rooms_world_think(&world, gomoku_point(3, 3)); /* as O at step 1 of game 1 */
+    rooms_world_pass(&world, 500);
+    assert_string_equal(rooms_world_by(&world, &players, 1, ROOM_RESIGN), "");
+    assert_string_equal(rooms_world_by(&world, &players, 1, ROOM_RESTART), "");
+    rooms_world_pass(&world, 10000);
+    assert_string_equal(rooms_world_at(&world, &players, "state.step"), "0");
+    rooms_describe(world.rooms, &stats);
+    assert_int_equal(stats.stale, 1);
+    ai_places(5, 5);
+    assert_string_equal(rooms_world_at(&world, &players, "state.lastMove"), "{\"x\":5,\"y\":5}");
     rooms_world_release(&world);
 }
 
@@ -162,12 +203,12 @@ TEST(a_restart_of_the_server_finds_the_ai_to_move)
     assert_int_equal(world.job_count, 2);
     rooms_world_crash(&world);
     rooms_world_again(&world);
-    assert_int_equal(world.job_count, 0);
-    rooms_world_pass(&world, 1501);
-    assert_int_equal(world.job_count, 2);
+    assert_int_equal(world.job_count, 2); /* asked anew, and due anew */
     rooms_world_think(&world, gomoku_point(1, 1));
     rooms_world_think(&world, gomoku_point(1, 1));
-    rooms_world_settle(&world);
+    rooms_world_pass(&world, 999);
+    assert_string_equal(rooms_world_at(&world, &players[0], "state.step"), "1");
+    rooms_world_pass(&world, 501);
     assert_string_equal(rooms_world_at(&world, &players[0], "state.step"), "2");
     assert_string_equal(rooms_world_at(&world, &players[1], "state.step"), "2");
     assert_string_equal(rooms_world_at(&world, &players[2], "state.step"), "0");
@@ -190,7 +231,7 @@ TEST(an_ai_without_an_answer_is_asked_again)
     rooms_world_release(&world);
 }
 
-TEST(an_answer_that_could_not_be_stored_is_thought_of_again)
+TEST(an_answer_that_could_not_be_stored_is_placed_again)
 {
     struct players players;
     struct elapsed_time wake;
@@ -208,8 +249,6 @@ TEST(an_answer_that_could_not_be_stored_is_thought_of_again)
     rooms_world_settle(&world);
     assert_string_equal(rooms_world_at(&world, &players, "state.step"), "1");
     rooms_world_pass(&world, 1000);
-    rooms_world_think(&world, gomoku_point(6, 6));
-    rooms_world_settle(&world);
-    assert_string_equal(rooms_world_at(&world, &players, "state.step"), "2");
+    assert_string_equal(rooms_world_at(&world, &players, "state.lastMove"), "{\"x\":6,\"y\":6}");
     rooms_world_release(&world);
 }

@@ -14,8 +14,8 @@ enum {
     CANDIDATES = 30,
     /* How much of the effort, in hundredths, has gone when each part is done. */
     PART_FOURS = 20,
-    PART_THREES = 55,
-    PART_DEFENCE = 75,
+    PART_THREES = 40,
+    PART_DEFENCE = 55,
     PART_SEARCH = 100,
 };
 

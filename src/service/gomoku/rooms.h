@@ -39,6 +39,7 @@ struct room_job {
     uint64_t game;
     int step;
     struct room_job *next; /* of whoever has it */
+    int64_t given_ns;      /* … and when he got it */
     int point;
 };
 

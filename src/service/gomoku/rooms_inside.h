@@ -35,7 +35,7 @@ struct presence {
     char key[ROOM_KEY_BYTES + 1];
 };
 
-enum ai_state { AI_IDLE, AI_WAITS, AI_THINKS };
+enum ai_state { AI_IDLE, AI_THINKS, AI_WAITS, AI_PLACES };
 
 /* What is known of a room besides its record; there is one for each that was used since the
  * start, until it is dropped. */
@@ -51,6 +51,8 @@ struct table {
     struct engine_timer ai_timer;
     enum ai_state ai;
     struct room_job job; /* what it is about, unless it is idle */
+    int64_t ai_due_ms;   /* before which its answer is kept */
+    int ai_point;        /* its answer; GOMOKU_NOWHERE: there is none yet */
 };
 
 /* The rooms a session is in. */

@@ -7,6 +7,8 @@
 
 #include "service/gomoku/ai.h"
 
+#define MS_NS INT64_C(1000000)
+
 struct jobs {
     struct room_job *first;
     struct room_job **end;
@@ -45,15 +47,25 @@ static struct room_job *pop(struct jobs *list)
     return job;
 }
 
+int64_t thinker_share_ms(const struct thinker_options *options, int64_t waited_ms, unsigned waiting)
+{
+    int64_t threads = options->threads;
+    int64_t share = (options->within_ms - waited_ms) * threads / (waiting + threads);
+    if (share > options->move_ms)
+        return options->move_ms;
+    return share > THINKER_LEAST_MS ? share : THINKER_LEAST_MS;
+}
+
 static int think(struct thinker *thinker, struct gomoku_ai *ai, const struct room_job *job,
                  unsigned waiting)
 {
     int point = GOMOKU_NOWHERE;
-    int64_t share = thinker->options.move_ms * thinker->options.threads /
-                    (int64_t)(waiting + thinker->options.threads);
+    int64_t now_ns = clock_elapsed(&clock_system).ns;
+    int64_t share_ms =
+        thinker_share_ms(&thinker->options, (now_ns - job->given_ns) / MS_NS, waiting);
     struct gomoku_effort effort = {
         .clock = &clock_system,
-        .until = {clock_elapsed(&clock_system).ns + (share > 5 ? share : 5) * 1000000},
+        .until = {now_ns + share_ms * MS_NS},
         .cancel = &thinker->cancel,
     };
     if (ai == NULL || gomoku_ai_choose(ai, job->rule, &job->board, job->side, &effort, job->seed,
@@ -136,6 +148,7 @@ void thinker_destroy(struct thinker *thinker)
 
 void thinker_give(struct thinker *thinker, struct room_job *job)
 {
+    job->given_ns = clock_elapsed(&clock_system).ns;
     (void)pthread_mutex_lock(&thinker->lock);
     push(&thinker->wanted, job);
     (void)pthread_cond_signal(&thinker->changed);

@@ -4,8 +4,8 @@
 #include "service/gomoku/threat.h"
 
 enum {
-    FOURS_IN_THREES = 12, /* how deep fours are tried at each node of a search by threes */
-    FORCED_MAX = 30,      /* answers to fours of the defender, along one line of play */
+    FOURS_IN_THREES = 2, /* how deep fours are tried at each node of a search by threes */
+    FORCED_MAX = 30,     /* answers to fours of the defender, along one line of play */
 };
 
 /* Which search an entry belongs to, and whose. */
