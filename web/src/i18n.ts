@@ -35,19 +35,42 @@ export const words = {
     'Black may not make double threes, double fours or six in a row.',
     '黑棋不得走三三、四四、长连禁手。',
   ],
-  turnTime: ['Time for a move', '每步用时'],
+  clockKind: ['Clock', '计时'],
+  clockTime: ['Time', '用时'],
+  clockTurn: ['Per move', '每步'],
+  clockFischer: ['Fischer', '加秒'],
+  clockBronstein: ['Bronstein', '返秒'],
+  clockDelay: ['Delay', '延时'],
+  clockByoyomi: ['Byo-yomi', '读秒'],
+  clockTurnHint: ['So much for every move.', '每一步都有这么多时间。'],
+  clockFischerHint: ['So much for the game, and some more with every move.', '全局用时，每走一步再加几秒。'],
+  clockBronsteinHint: ['So much for the game; what a move took is given back, up to a limit.', '全局用时，每步用掉的时间在限度内返还。'],
+  clockDelayHint: ['So much for the game; it begins to run a little after the turn does.', '全局用时，每步延迟几秒后才开始走。'],
+  clockByoyomiHint: [
+    'So much for the game, then periods: a move within one does not use it up.',
+    '全局用时，之后读秒：在一次读秒内落子，该次不消耗。',
+  ],
+  aMove: ['{t} a move', '每步 {t}'],
+  periodsLeft: ['{n} × {t} left', '剩 {n} × {t}'],
+  periodsOnly: ['{n} periods left', '剩 {n} 次读秒'],
+  delayLeft: ['runs in {n} s', '{n} 秒后开始走'],
   seconds: ['{n} s', '{n} 秒'],
+  minutes: ['{n} min', '{n} 分'],
+  hours: ['{n} h', '{n} 小时'],
+  days: ['{n} d', '{n} 天'],
   create: ['Start', '开始'],
   creating: ['One moment…', '请稍候…'],
   openRooms: ['Games', '对局'],
   noRooms: ['Nobody is playing yet. Start the first game.', '还没有人在下棋，来开第一局吧。'],
   loading: ['Loading…', '加载中…'],
-  moreRooms: ['More', '更多'],
+  moreRooms: ['Show more', '显示更多'],
+  groupWaiting: ['Waiting for a player', '等待棋手'],
+  groupPlaying: ['Being played', '正在对局'],
+  groupEnded: ['Finished games', '已结束的对局'],
+  noEnded: ['None that is still here.', '暂时没有。'],
   join: ['Join', '加入'],
   watch: ['Watch', '观战'],
-  phaseWaiting: ['waiting', '等待中'],
-  phasePlaying: ['playing', '对局中'],
-  phaseEnded: ['finished', '已结束'],
+  look: ['Look', '查看'],
   watchers: ['{n} watching', '{n} 人观战'],
   versusFriend: ['Two players', '双人'],
   versusMachine: ['Against the machine', '人机'],
@@ -68,7 +91,7 @@ export const words = {
   ready: ['Ready', '准备'],
   isReady: ['ready', '已准备'],
   notReady: ['not ready', '未准备'],
-  away: ['connection lost', '已掉线'],
+  away: ['offline', '已掉线'],
   thinking: ['thinking', '思考中'],
   watching: ['You are watching', '你正在观战'],
   wins: ['{n} won', '胜 {n} 局'],
@@ -83,15 +106,29 @@ export const words = {
   yes: ['Yes, resign', '认输'],
   no: ['Play on', '继续下'],
   rematch: ['Play again', '再来一局'],
+  askNew: ['New game', '重新开局'],
+  startOver: ['Start over', '重新开局'],
+  startOverSure: ['Start over? This game will count for nothing.', '重新开局？本局作废。'],
+  startOverYes: ['Yes, start over', '重新开局'],
+  agree: ['Agree to a new game', '同意重新开局'],
+  youAsk: ['You asked for a new game.', '你已请求重新开局。'],
+  blackAsks: ['Black asks for a new game.', '黑棋请求重新开局。'],
+  whiteAsks: ['White asks for a new game.', '白棋请求重新开局。'],
   takeBackSeat: ['Play here', '在这里下'],
   move: ['Move {n}', '第 {n} 手'],
   loadingRoom: ['Entering the room…', '正在进入房间…'],
-  noRoom: ['There is no such game.', '没有这个对局。'],
+  noRoom: ['There is no such game', '没有这个对局'],
+  noRoomMore: [
+    'The link may be mistyped, or the game was cleared away because nobody came back to it.',
+    '链接可能有误，或者对局久无人来，已被清理。',
+  ],
+  toLobby: ['To all games', '返回大厅'],
 
   // what is going on
   waitOther: ['Waiting for the other player', '等待另一位棋手'],
   waitReady: ['Ready when you are', '准备好就开始'],
   waitTheirReady: ['Waiting for the other side to be ready', '等待对方准备'],
+  waitBack: ['Waiting for the other player to come back', '等待对方回来'],
   waitPlayers: ['Waiting for the players', '等待双方'],
   yourMove: ['Your move', '轮到你了'],
   theirMove: ['Their move', '对方思考中'],
@@ -105,8 +142,10 @@ export const words = {
   draw: ['A draw', '和棋'],
   onTime: ['The time ran out.', '超时判负。'],
   byLine: ['Five in a row.', '五子连线。'],
-  byResign: ['The other side gave up, or ran out of time.', '一方认输或超时。'],
+  byResign: ['By resignation.', '一方认输。'],
+  resignOrTime: ['By resignation or on time.', '一方认输或超时。'],
   boardFull: ['The board is full.', '棋盘已满。'],
+  putHere: ['Place {at}', '落子 {at}'],
   aimHint: ['Tap again to place', '再点一次落子'],
   kicked: [
     'This seat is now played from another window.',
@@ -121,12 +160,15 @@ export const words = {
   saidEmpty: ['{at}, empty', '{at}，空'],
   saidStone: ['{at}, {who}', '{at}，{who}'],
   saidMove: ['{who} played {at}', '{who}落子 {at}'],
+  clockOf: ['Clock of {who}: {t}', '{who}的时钟：{t}'],
   saidSeconds: ['{n} seconds left', '还剩 {n} 秒'],
 
   // connection
   connecting: ['Connecting…', '连接中…'],
   connected: ['Connected', '已连接'],
   reconnecting: ['Reconnecting in {n} s', '{n} 秒后重连'],
+  tryNow: ['Now', '立即'],
+  clockGoesOn: ['The server cannot be reached. The clock goes on.', '连不上服务器，时钟仍在走。'],
   offline: ['You are offline', '网络已断开'],
 
   // token
@@ -147,6 +189,8 @@ export const words = {
   errDoubleThree: ['Forbidden: double three.', '禁手：三三。'],
   errDoubleFour: ['Forbidden: double four.', '禁手：四四。'],
   errOverline: ['Forbidden: more than five in a row.', '禁手：长连。'],
+  errTimedOut: ['Too late: the time ran out.', '太迟了：已经超时。'],
+  errNotOver: ['This game is not over yet.', '这一局还没有结束。'],
   errNotPlaying: ['The game is not under way.', '对局没有在进行。'],
   errOldGame: ['That was for an earlier game.', '这是上一局的操作。'],
   errSeat: ['This is not your seat.', '这不是你的座位。'],
@@ -162,6 +206,7 @@ export type Word = keyof typeof words;
 const codes: Record<string, Word> = {
   NOT_YOUR_TURN: 'errNotYourTurn',
   OCCUPIED: 'errOccupied',
+  TAKEN: 'errOccupied',
   POINT_TAKEN: 'errOccupied',
   OUT_OF_BOARD: 'errOutside',
   OUTSIDE: 'errOutside',
@@ -174,6 +219,9 @@ const codes: Record<string, Word> = {
   FORBIDDEN_DOUBLE_THREE: 'errDoubleThree',
   FORBIDDEN_DOUBLE_FOUR: 'errDoubleFour',
   FORBIDDEN_OVERLINE: 'errOverline',
+  TIMED_OUT: 'errTimedOut',
+  NOT_ENDED: 'errNotOver',
+  NOT_WAITING: 'errNotPlaying',
   NOT_PLAYING: 'errNotPlaying',
   GAME_OVER: 'errNotPlaying',
   WRONG_PHASE: 'errNotPlaying',
@@ -198,8 +246,16 @@ export function say(language: Language, word: Word, values: Record<string, strin
   return fill(words[word][languages.indexOf(language)] ?? words[word][0], values);
 }
 
+// Which move is forbidden stands at the head of the detail: "double-three: two threes at once ...".
+const fouls: Record<string, Word> = {
+  'double-three': 'errDoubleThree',
+  'double-four': 'errDoubleFour',
+  overline: 'errOverline',
+};
+
 export function sayRefusal(language: Language, code: string, detail: string): string {
-  const word = codes[code];
+  const foul = code === 'FORBIDDEN_MOVE' ? fouls[detail.split(':', 1)[0] ?? ''] : undefined;
+  const word = foul ?? codes[code];
   return word ? say(language, word) : say(language, 'errOther', { why: detail || code || '?' });
 }
 
