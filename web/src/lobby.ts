@@ -4,7 +4,7 @@
 import { createRoom, listRooms, Refused, type RoomWish } from './api';
 import { Board } from './board';
 import { clockAmounts, clockHint, clockName, clockText } from './clock_text';
-import { button, h, setText, svg } from './dom';
+import { button, h, setAttribute, setText, svg } from './dom';
 import { type ClockMode, type ClockRules, EMPTY_BOARD, type Listing, type Phase, SIZE } from './frames';
 import type { Word } from './i18n';
 import { prefs } from './prefs';
@@ -24,7 +24,7 @@ const minutes = (bank: number, extra: number, periods = 0): ClockRules => ({
 const CLOCKS: Partial<Record<ClockMode, ClockRules[]>> = {
   turn: [10, 30, 60, 120].map((seconds) => minutes(seconds / 60, 0)),
   fischer: [minutes(1, 2), minutes(3, 2), minutes(5, 3), minutes(10, 5)],
-  byoyomi: [minutes(1, 10, 3), minutes(5, 30, 3), minutes(10, 30, 5)],
+  byoyomi: [minutes(1, 10, 3), minutes(3, 20, 3), minutes(5, 30, 3), minutes(10, 30, 5)],
 };
 
 interface Choice<T> {
@@ -165,7 +165,7 @@ class Group {
 
 // Across a change of language, too.
 const wish = { mode: 'PVP', rule: 'STANDARD', clock: 'turn' as ClockMode };
-const rulesWished: Partial<Record<ClockMode, number>> = { turn: 1, fischer: 2, byoyomi: 1 };
+const rulesWished: Partial<Record<ClockMode, number>> = { turn: 1, fischer: 2, byoyomi: 2 };
 
 function wishedRules(): ClockRules {
   const rules = CLOCKS[wish.clock] ?? [];
@@ -285,6 +285,7 @@ export class Lobby implements Screen {
         label: clockAmounts(prefs.language, wish.clock, rules),
       }));
       setText(hint, clockHint(prefs.language, wish.clock));
+      setAttribute(times, 'data-long', wish.clock !== 'turn');
       times.replaceChildren(
         choose(say('clockTime'), 'time', choices, rulesWished[wish.clock] ?? 0, (value) => (rulesWished[wish.clock] = value)),
       );

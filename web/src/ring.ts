@@ -40,7 +40,7 @@ export class Ring {
     }
     const text = shownTime(ms);
     setText(this.number, text);
-    setAttribute(this.number, 'data-long', text.length > 4);
+    setAttribute(this.number, 'data-size', Math.min(5, text.length));
     const mood = running ? urgency(ms, spare) : 'still';
     if (this.element.dataset.mood !== mood) this.element.dataset.mood = mood;
   }

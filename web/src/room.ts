@@ -329,6 +329,7 @@ export class RoomScreen implements Screen {
   private ask(about: 'resign' | 'restart' | null): void {
     this.sure = about;
     this.update();
+    this.actions.scrollIntoView({ block: 'nearest' });
   }
 
   private question(text: Word, yes: Word, about: 'resign' | 'restart'): Node[] {
