@@ -12,11 +12,10 @@ const names: Record<ClockMode, Word> = {
   byoyomi: 'clockByoyomi',
 };
 
-const hints: Record<ClockMode, Word> = {
+// Of those that can be chosen.
+const hints: Partial<Record<ClockMode, Word>> = {
   turn: 'clockTurnHint',
   fischer: 'clockFischerHint',
-  bronstein: 'clockBronsteinHint',
-  delay: 'clockDelayHint',
   byoyomi: 'clockByoyomiHint',
 };
 
@@ -39,7 +38,8 @@ export function clockName(language: Language, mode: ClockMode): string {
 }
 
 export function clockHint(language: Language, mode: ClockMode): string {
-  return say(language, hints[mode]);
+  const hint = hints[mode];
+  return hint ? say(language, hint) : '';
 }
 
 // Without the kind: what a choice of one kind is called.

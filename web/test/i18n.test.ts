@@ -31,7 +31,7 @@ test('holes are filled', () => {
 
 test('a code becomes a sentence, and an unknown one tells what the server said', () => {
   assert.equal(sayRefusal('en', 'NOT_YOUR_TURN', 'x'), 'It is not your turn.');
-  assert.equal(sayRefusal('zh', 'OCCUPIED', 'x'), '这里已经有棋子了。');
+  assert.equal(sayRefusal('zh', 'TAKEN', 'x'), '这里已经有棋子了。');
   assert.equal(sayRefusal('en', 'SOMETHING', 'the moon is full'), 'The server refused: the moon is full');
   assert.equal(sayRefusal('en', '', ''), 'The server refused: ?');
 });
