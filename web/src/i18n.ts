@@ -49,7 +49,7 @@ export const words = {
     '全局用时，之后读秒：在一次读秒内落子，该次不消耗。',
   ],
   aMove: ['{t} a move', '每步 {t}'],
-  periodsLeft: ['{n} × {t} left', '剩 {n} × {t}'],
+  periodsLeft: ['{n} × {t}', '剩 {n} × {t}'],
   periodsOnly: ['{n} periods left', '剩 {n} 次读秒'],
   delayLeft: ['runs in {n} s', '{n} 秒后开始走'],
   seconds: ['{n} s', '{n} 秒'],
