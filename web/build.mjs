@@ -18,6 +18,7 @@ export async function buildPage(out, options = {}) {
     outfile: join(out, 'app.js'),
     format: 'iife',
     target: 'es2020',
+    mangleProps: /^_[a-z]/, // stompjs's own: nobody else asks for them
     charset: 'utf8',
     banner: {
       js: '/*! Tocsin, MIT. Contains @stomp/stompjs, by its contributors, under the Apache License 2.0. */',

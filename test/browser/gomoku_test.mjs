@@ -16,17 +16,17 @@ if (!how) {
   process.exit(2);
 }
 
-async function seated(world, wish = {}) {
+async function seated(world, wish, options) {
   const room = await world.server.makeRoom(wish);
-  const black = await Visitor.open(world);
+  const black = await Visitor.open(world, options);
   await black.enter(room);
-  const white = await Visitor.open(world);
+  const white = await Visitor.open(world, options);
   await white.enter(room);
   return { room, black, white };
 }
 
-async function playing(world, wish = {}) {
-  const players = await seated(world, wish);
+async function playing(world, wish = {}, options = {}) {
+  const players = await seated(world, wish, options);
   await players.black.press('Ready');
   await players.white.press('Ready');
   await players.black.says('Your move');
@@ -206,19 +206,111 @@ const tests = {
     await player.enter(room);
     await player.page.getByRole('button', { name: 'Ready' }).tap();
     await player.page.locator('.board[data-active]').waitFor();
-    await player.page.touchscreen.tap(...(await player.spot(5, 5)));
-    await player.page.getByText('Tap again to place').waitFor();
+    const before = await player.spot(5, 5);
+    await player.page.touchscreen.tap(...before);
+    await player.page.getByRole('button', { name: 'Place F10' }).waitFor();
+    assert.deepEqual(await player.spot(5, 5), before, 'the board stays under the finger');
     assert.equal(await player.stones(), 0);
     await player.page.touchscreen.tap(...(await player.spot(6, 5)));
+    await player.page.getByRole('button', { name: 'Place G10' }).waitFor();
     assert.equal(await player.stones(), 0, 'another point is aimed at anew');
     await player.picture('small-aim');
     await player.page.touchscreen.tap(...(await player.spot(6, 5)));
     await player.hasStones(2);
+    await player.page.locator('.board[data-active]').waitFor();
+    const [free] = await player.freeSpots();
+    await player.page.touchscreen.tap(...(await player.spot(...free)));
+    await player.page.locator('.put').tap();
+    await player.hasStones(4);
     await player.picture('small');
     for (const width of [320, 360, 768, 1280]) {
       await player.page.setViewportSize({ width, height: 700 });
       assert.ok(await player.page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), `${width} px`);
     }
+  },
+
+  async nothing_is_cut_off_on_the_smallest_screen(world) {
+    for (const locale of ['en-US', 'zh-CN']) {
+      const room = await world.server.makeRoom({ turn_seconds: undefined, clock: { mode: 'byoyomi', bank: '5m', extra: '30s', periods: 3 } });
+      const black = await Visitor.open(world, { width: 320, height: 568, locale });
+      await black.enter(room);
+      const white = await Visitor.open(world, { width: 320, height: 568, locale });
+      await white.enter(room);
+      for (const one of [black, white]) await one.page.locator('[data-command="ready"]').click();
+      await black.page.locator('.board[data-active]').waitFor();
+      await white.page.goto('about:blank');
+      await black.page.locator('.seat[data-away]').waitFor();
+      assert.deepEqual(await black.cut(), []);
+      await black.picture(`smallest-${locale}`);
+      await black.page.goto(world.server.url);
+      await black.page.locator('input[value="byoyomi"]').check({ force: true });
+      assert.deepEqual(await black.cut(), []);
+    }
+  },
+
+  async every_text_can_be_read_by_weak_eyes(world) {
+    for (const colorScheme of ['light', 'dark']) {
+      const { black, white, room } = await playing(world, {}, { colorScheme });
+      await black.put(7, 7);
+      await white.page.goto('about:blank');
+      await black.page.locator('.seat[data-away]').waitFor();
+      assert.deepEqual(await black.faint(), [], `${colorScheme}: the game`);
+      await black.page.goto(world.server.url);
+      await black.page.locator('.game').first().waitFor();
+      assert.deepEqual(await black.faint(), [], `${colorScheme}: the lobby, ${room}`);
+    }
+  },
+
+  async a_game_with_banks_and_periods(world) { // C-30
+    const host = await Visitor.open(world);
+    await host.page.goto(world.server.url);
+    await host.page.getByRole('radio', { name: 'The machine' }).check();
+    await host.page.getByRole('radio', { name: 'Byo-yomi' }).check();
+    await host.page.getByRole('radio', { name: '1 min + 3 × 10 s' }).check();
+    await host.press('Start');
+    await host.page.locator('.facts', { hasText: 'Byo-yomi' }).waitFor();
+    await host.page.locator('.seat[data-side="X"] .seat-time', { hasText: '3' }).waitFor();
+    await host.press('Ready');
+    await host.put(7, 7);
+    await host.hasStones(2);
+    await host.picture('byoyomi');
+    const { black, white } = await playing(world, { turn_seconds: undefined, clock: { mode: 'fischer', bank: '5m', extra: '3s' } });
+    await black.page.locator('.facts', { hasText: 'Fischer' }).waitFor();
+    await black.page.locator('.seat[data-side="X"] .ring-number', { hasText: '5:0' }).waitFor();
+    await black.put(7, 7);
+    // What was not used, and three seconds more.
+    await white.page.locator('.seat[data-side="X"] .ring-number', { hasText: '5:0' }).waitFor();
+    await white.put(8, 8);
+  },
+
+  async a_machine_is_asked_for_another_game_in_the_middle(world) {
+    const player = await Visitor.open(world);
+    await player.enter(await world.server.makeRoom({ mode: 'PVE' }));
+    await player.press('Ready');
+    await player.put(7, 7);
+    await player.hasStones(2);
+    await player.press('Start over');
+    await player.press('Play on');
+    assert.equal(await player.stones(), 2);
+    await player.press('Start over');
+    await player.press('Yes, start over');
+    // The machine has black now, and begins.
+    await player.page.locator('.seat[data-side="O"]', { hasText: 'You' }).waitFor();
+    await player.hasStones(1);
+  },
+
+  async a_new_game_in_the_middle_needs_both(world) {
+    const { black, white } = await playing(world);
+    await black.put(7, 7);
+    await black.press('New game');
+    await black.page.getByText('You asked for a new game').waitFor();
+    await white.page.getByText('Black asks for a new game').waitFor();
+    await white.picture('offer');
+    assert.equal(await white.stones(), 1, 'nothing has happened yet');
+    await white.press('Agree to a new game');
+    await white.page.locator('.seat[data-side="X"]', { hasText: 'You' }).waitFor();
+    await white.put(8, 8);
+    await black.hasStones(1);
   },
 
   async keys_alone_are_enough(world) {
@@ -251,7 +343,7 @@ const tests = {
     const link = await page.locator('.share-link').inputValue();
     const guest = await Visitor.open(world, { locale: 'zh-CN', colorScheme: 'dark' });
     await guest.page.goto(world.server.url);
-    await guest.page.getByText('连珠禁手 · 30 秒').waitFor();
+    await guest.page.getByText('连珠禁手 · 每步 30 秒').waitFor();
     assert.equal(await guest.page.evaluate(() => document.documentElement.lang), 'zh-Hans');
     assert.equal(await guest.page.evaluate(() => document.documentElement.dataset.theme), 'dark');
     await guest.picture('lobby-dark-zh');
@@ -264,7 +356,11 @@ const tests = {
     await page.locator('.game').waitFor();
     await host.picture('lobby');
     await page.goto(`${world.server.url}/#/room/no-such-room`);
-    await page.getByText('There is no such game.').waitFor();
+    await page.getByRole('heading', { name: 'There is no such game' }).waitFor();
+    assert.equal(await page.getByText('Connecting').count(), 0);
+    await host.picture('missing');
+    await page.getByRole('link', { name: 'To all games' }).click();
+    await page.locator('.game').waitFor();
     world.complaints = world.complaints.filter((one) => !one.includes('404 (Not Found)'));
   },
 
@@ -272,10 +368,18 @@ const tests = {
     const room = await world.server.makeRoom();
     const guest = await Visitor.open(world);
     await guest.page.goto(`${world.server.url}/#/room/${room}`);
-    await guest.page.getByLabel('Token').fill('wrong');
+    await guest.page.getByLabel('Token', { exact: true }).fill('wrong');
     await guest.press('Go on');
     await guest.page.getByText('did not take this token').waitFor();
-    await guest.page.getByLabel('Token').fill(world.server.token);
+    // In the lobby, too, the next question comes with the answer, not with the next refresh.
+    const visitor = await Visitor.open(world);
+    await visitor.page.goto(world.server.url);
+    await visitor.page.getByLabel('Token', { exact: true }).fill('wrong');
+    const start = Date.now();
+    await visitor.press('Go on');
+    await visitor.page.getByText('did not take this token').waitFor();
+    assert.ok(Date.now() - start < 2000, `${Date.now() - start} ms`);
+    await guest.page.getByLabel('Token', { exact: true }).fill(world.server.token);
     await guest.press('Go on');
     await guest.press('Ready');
     await guest.page.reload();

@@ -98,8 +98,9 @@ export function launch() {
   });
 }
 
-// What a broken connection leaves on the console is no fault of the page.
-const NETWORK = /ERR_CONNECTION_REFUSED|ERR_CONNECTION_RESET|ERR_EMPTY_RESPONSE|WebSocket connection to .* failed|401 \(Unauthorized\)/;
+// What a broken connection leaves on the console is no fault of the page; nor a 400 to the question
+// for rooms of one phase, which a server may not know.
+const NETWORK = /400 \(Bad Request\)|ERR_CONNECTION_REFUSED|ERR_CONNECTION_RESET|ERR_EMPTY_RESPONSE|WebSocket connection to .* failed|401 \(Unauthorized\)/;
 
 export class Visitor {
   static async open(world, options = {}) {
@@ -153,6 +154,54 @@ export class Visitor {
   async spot(x, y) {
     const box = await this.page.locator('.board').boundingBox();
     return [box.x + (box.width * (40 + 40 * x)) / 626, box.y + (box.height * (26 + 40 * y)) / 626];
+  }
+
+  async freeSpots() {
+    const taken = await this.page.locator('.stones .stone').evaluateAll((all) => all.map((one) => one.getAttribute('transform')));
+    return [[2, 2], [12, 2], [2, 12], [12, 12]].filter(([x, y]) => !taken.includes(`translate(${40 + 40 * x} ${26 + 40 * y})`));
+  }
+
+  // Texts that do not fit where they stand, and a page that is wider than the screen.
+  cut() {
+    return this.page.evaluate(() => {
+      const own = (one) => [...one.childNodes].some((node) => node.nodeType === 3 && node.data.trim() !== '');
+      const seen = [...document.querySelectorAll('.page *')].filter((one) => own(one) && one.checkVisibility() && !one.closest('svg, .unseen'));
+      const found = seen.filter((one) => one.clientWidth > 0 && one.scrollWidth > one.clientWidth + 1).map((one) => one.textContent);
+      return document.documentElement.scrollWidth > innerWidth ? [...found, 'the page'] : found;
+    });
+  }
+
+  // Texts with less than 4.5 to 1 between them and what is behind them (WCAG AA).
+  faint() {
+    return this.page.evaluate(() => {
+      const canvas = document.createElement('canvas').getContext('2d', { willReadFrequently: true });
+      const rgba = (colour) => {
+        canvas.clearRect(0, 0, 1, 1);
+        canvas.fillStyle = colour;
+        canvas.fillRect(0, 0, 1, 1);
+        return [...canvas.getImageData(0, 0, 1, 1).data];
+      };
+      const light = ([r, g, b]) => {
+        const part = (n) => (n / 255 <= 0.04045 ? n / 255 / 12.92 : ((n / 255 + 0.055) / 1.055) ** 2.4);
+        return 0.2126 * part(r) + 0.7152 * part(g) + 0.0722 * part(b);
+      };
+      const ground = (one) => {
+        for (let at = one; at; at = at.parentElement) {
+          const colour = rgba(getComputedStyle(at).backgroundColor);
+          if (colour[3] > 250) return colour;
+        }
+        return [255, 255, 255];
+      };
+      const own = (one) => [...one.childNodes].some((node) => node.nodeType === 3 && node.data.trim() !== '');
+      return [...document.querySelectorAll('.page *')]
+        .filter((one) => own(one) && one.checkVisibility() && !one.closest('.unseen, .picture, .board, :disabled'))
+        .flatMap((one) => {
+          const style = getComputedStyle(one);
+          const [a, b] = [light(rgba(one instanceof SVGElement ? style.fill : style.color)), light(ground(one))].sort((x, y) => y - x);
+          const ratio = (a + 0.05) / (b + 0.05);
+          return ratio < 4.5 ? [`${one.textContent}: ${ratio.toFixed(2)}`] : [];
+        });
+    });
   }
 
   // Waits for the turn, and until the server has said that the stone lies.

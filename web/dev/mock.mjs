@@ -46,11 +46,11 @@ function newState(gameId) {
 }
 
 function newSeat(ai) {
-  return { key: null, ready: ai, ai, session: null };
+  return { key: null, ready: ai, ai, session: null, wantsRestart: false };
 }
 
-function makeRoom(mode, rule, turnSeconds) {
-  const room = { id: id(), gameId: id(), mode, rule, turnSeconds, phase: 'WAITING', seq: 0, watchers: [],
+function makeRoom(mode, rule, rules) {
+  const room = { id: id(), gameId: id(), mode, rule, rules, clocks: newClocks(rules), started: null, phase: 'WAITING', seq: 0, watchers: [],
     seats: { X: newSeat(false), O: newSeat(mode === 'PVE') }, series: { X: 0, O: 0, draws: 0 }, deadline: null };
   room.state = newState(room.gameId);
   rooms.set(room.id, room);
@@ -59,13 +59,12 @@ function makeRoom(mode, rule, turnSeconds) {
 }
 
 function snapshot(room) {
-  const seat = ({ key, ready, ai, session }) => ({ taken: ai || key !== null, ready, connected: ai || session !== null, ai });
-  const left = room.deadline === null ? room.turnSeconds * 1000 : Math.max(0, room.deadline - Date.now());
-  return { roomId: room.id, gameId: room.gameId, mode: room.mode, rule: room.rule, turnSeconds: room.turnSeconds,
+  const seat = ({ key, ready, ai, session, wantsRestart }) => ({ taken: ai || key !== null, ready,
+    connected: ai || session !== null, ai, wantsRestart });
+  return { roomId: room.id, gameId: room.gameId, mode: room.mode, rule: room.rule, turnSeconds: turnSeconds(room),
     phase: room.phase, seats: { X: seat(room.seats.X), O: seat(room.seats.O) }, state: room.state, series: room.series,
     spectators: room.watchers.length,
-    clock: { side: room.phase === 'PLAYING' ? room.state.current : null, leftMs: left, deadlineEpochMs: room.deadline,
-      running: room.deadline !== null, mode: 'per-turn', banks: null },
+    clock: clockReport(room),
     seq: room.seq };
 }
 
@@ -76,17 +75,63 @@ function broadcast(room, type, payload) {
   publish(`/topic/room.${room.id}`, body);
 }
 
-// ---- clocks
+// ---- clocks, as src/service/countdown/clock.h has them
+
+function readRules(wish) {
+  const seconds = (text) => (typeof text === 'number' ? text : Number.parseFloat(text) * (/m$/.test(text) ? 60000 : 1000));
+  const { mode = 'turn', bank, extra = 0, periods = 0 } = wish.clock ?? {};
+  return { mode, bankMs: bank === undefined ? (wish.turn_seconds ?? 30) * 1000 : seconds(bank), extraMs: seconds(extra), periods };
+}
+
+function newClocks({ mode, bankMs, extraMs, periods }) {
+  const bank = bankMs + (mode === 'fischer' || mode === 'bronstein' ? extraMs : 0);
+  return { X: { bank, periods }, O: { bank, periods } };
+}
+
+function allowance({ mode, extraMs }, { bank, periods }) {
+  return bank + (mode === 'delay' ? extraMs : mode === 'byoyomi' ? periods * extraMs : 0);
+}
+
+const turnSeconds = (room) => Math.ceil(allowance(room.rules, newClocks(room.rules).X) / 1000);
+
+// What is left of a side's clock when so much of a turn was used.
+function after({ mode, extraMs }, { bank, periods }, used) {
+  if (mode === 'turn') return { bank, periods };
+  if (mode === 'delay') return { bank: Math.max(0, bank - Math.max(0, used - extraMs)), periods };
+  if (mode !== 'byoyomi') return { bank: Math.max(0, bank - used), periods };
+  return { bank: Math.max(0, bank - used), periods: periods - Math.floor(Math.max(0, used - bank) / extraMs) };
+}
+
+function chargeMove(room, side) {
+  if (room.started === null) return;
+  const used = Date.now() - room.started;
+  const { mode, extraMs } = room.rules;
+  const left = after(room.rules, room.clocks[side], used);
+  const back = mode === 'fischer' ? extraMs : mode === 'bronstein' ? Math.min(used, extraMs) : 0;
+  room.clocks[side] = { ...left, bank: left.bank + back };
+}
+
+function clockReport(room) {
+  const { mode, bankMs, extraMs, periods } = room.rules;
+  const running = room.deadline !== null;
+  const shown = (side) => after(room.rules, room.clocks[side], running && room.state.current === side ? Date.now() - room.started : 0);
+  const both = (name) => ({ X: shown('X')[name], O: shown('O')[name] });
+  return { side: running ? room.state.current : null, leftMs: running ? Math.max(0, room.deadline - Date.now()) : 0,
+    deadlineEpochMs: room.deadline, running, mode, banks: mode === 'turn' ? null : both('bank'),
+    ...(mode === 'byoyomi' ? { periods: both('periods') } : {}), rules: { bankMs, extraMs, periods } };
+}
 
 function stopClock(room) {
   clearTimeout(room.timer);
   clearInterval(room.ticker);
   room.deadline = null;
+  room.started = null;
 }
 
-function runClock(room, deadline) {
+function runClock(room, deadline, started) {
   stopClock(room);
   room.deadline = deadline;
+  room.started = started;
   const tick = () => broadcast(room, 'TICK', { left: Math.ceil((deadline - Date.now()) / 1000),
     leftMs: Math.max(0, deadline - Date.now()), side: room.state.current, deadlineEpochMs: deadline,
     serverEpochMs: Date.now() });
@@ -124,9 +169,10 @@ function turn(room) {
     const { gameId } = room;
     room.thought = setTimeout(() => gameId === room.gameId && machineMoves(room), 1000 + Math.random() * 500);
   } else {
-    room.deadline = Date.now() + room.turnSeconds * 1000;
+    const now = Date.now();
+    runClock(room, now + allowance(room.rules, room.clocks[room.state.current]), now);
     save();
-    runClock(room, room.deadline);
+    broadcast(room, 'SNAPSHOT');
   }
 }
 
@@ -154,13 +200,14 @@ const put = (board, x, y, side) => board.slice(0, y * SIZE + x) + side + board.s
 // null, or why not.
 function move(room, side, x, y) {
   const { state } = room;
-  if (room.phase !== 'PLAYING' || state.over) return ['GAME_OVER', 'the game is not under way'];
+  if (room.phase !== 'PLAYING' || state.over) return ['NOT_PLAYING', 'no game is on'];
   if (state.current !== side) return ['NOT_YOUR_TURN', 'the other side is to move'];
-  if (!(x >= 0 && x < SIZE && y >= 0 && y < SIZE)) return ['OUT_OF_BOARD', 'x, y: 0 to 14'];
-  if (state.board[y * SIZE + x] !== '.') return ['OCCUPIED', 'there is a stone'];
+  if (!(x >= 0 && x < SIZE && y >= 0 && y < SIZE)) return ['VALIDATE_FAILED', 'x, y: from 0 to 14 each'];
+  if (state.board[y * SIZE + x] !== '.') return ['TAKEN', 'a stone lies there'];
   const board = put(state.board, x, y, side);
   const line = lineThrough(board, x, y);
-  if (room.rule === 'RENJU' && side === 'X' && line && line.length > 5) return ['FORBIDDEN_OVERLINE', 'six in a row'];
+  if (room.rule === 'RENJU' && side === 'X' && line && line.length > 5) return ['FORBIDDEN_MOVE', 'overline: six or more in a row are forbidden to black'];
+  chargeMove(room, side);
   room.state = { ...state, board, step: state.step + 1, current: other(side), lastMove: { x, y } };
   if (line) finish(room, side, line);
   else if (!board.includes('.')) finish(room, 'DRAW');
@@ -258,17 +305,38 @@ const commands = {
     return null;
   },
   restart(session, room, body) {
-    if (!seatOf(room, body.seatKey)) return ['BAD_SEAT', 'seatKey: not of this room'];
-    stopClock(room);
-    clearTimeout(room.thought);
-    room.gameId = id();
-    room.state = newState(room.gameId);
-    room.seats = { X: room.seats.O, O: room.seats.X };
-    room.series = { X: room.series.O, O: room.series.X, draws: room.series.draws };
-    begin(room);
+    const side = seatOf(room, body.seatKey);
+    if (!side) return ['BAD_SEAT', 'seatKey: not of this room'];
+    if (room.phase === 'PLAYING' && room.mode === 'PVP' && !room.seats[other(side)].wantsRestart) {
+      room.seats[side].wantsRestart = true;
+      broadcast(room, 'SNAPSHOT');
+      return null;
+    }
+    newGame(room, side);
     return null;
   },
 };
+
+// At once when both are here; else the room waits, and who asked is ready.
+function newGame(room, asker) {
+  const here = ({ ai, session }) => ai || session !== null;
+  stopClock(room);
+  clearTimeout(room.thought);
+  room.gameId = id();
+  room.state = newState(room.gameId);
+  room.clocks = newClocks(room.rules);
+  for (const side of ['X', 'O']) room.seats[side].wantsRestart = false;
+  const all = here(room.seats.X) && here(room.seats.O);
+  for (const side of ['X', 'O']) room.seats[side].ready = all || side === asker || room.seats[side].ai;
+  room.seats = { X: room.seats.O, O: room.seats.X };
+  room.series = { X: room.series.O, O: room.series.X, draws: room.series.draws };
+  if (all) {
+    begin(room);
+  } else {
+    room.phase = 'WAITING';
+    broadcastState(room);
+  }
+}
 
 function onSend(session, destination, text) {
   const name = destination.replace('/app/gomoku.', '');
@@ -339,13 +407,20 @@ function answer(response, status, body) {
 }
 
 function listing(room) {
-  const there = ({ key, ai }) => key !== null && !ai;
-  return { room_id: room.id, game_id: room.gameId, mode: room.mode, rule: room.rule, turn_seconds: room.turnSeconds,
+  const there = ({ key, ai }) => key !== null || ai;
+  return { room_id: room.id, game_id: room.gameId, mode: room.mode, rule: room.rule, turn_seconds: turnSeconds(room), clock: room.rules,
     phase: room.phase, players: [room.seats.X, room.seats.O].filter(there).length, spectators: room.watchers.length };
 }
 
+function listRooms(response, query) {
+  const limit = Number(query.get('limit') ?? 100);
+  const found = [...rooms.values()].filter((room) => !query.has('phase') || room.phase === query.get('phase'));
+  if (query.get('order') === 'newest') found.reverse();
+  answer(response, 200, { rooms: found.slice(0, limit).map(listing), next: found.length > limit ? limit : null });
+}
+
 async function onRequest(request, response) {
-  const { pathname } = new URL(request.url, 'http://mock');
+  const { pathname, searchParams: query } = new URL(request.url, 'http://mock');
   const file = types[pathname];
   if (file) {
     const body = await readFile(join(folder, file[0]));
@@ -362,9 +437,9 @@ async function onRequest(request, response) {
     let text = '';
     for await (const piece of request) text += piece;
     const wish = JSON.parse(text || '{}');
-    answer(response, 201, listing(makeRoom(wish.mode ?? 'PVP', wish.rule ?? 'STANDARD', wish.turn_seconds ?? 30)));
+    answer(response, 201, listing(makeRoom(wish.mode ?? 'PVP', wish.rule ?? 'STANDARD', readRules(wish))));
   } else if (pathname === '/v1/rooms') {
-    answer(response, 200, { rooms: [...rooms.values()].reverse().slice(0, 50).map(listing), next: null });
+    listRooms(response, query);
   } else if (pathname.startsWith('/v1/rooms/') && rooms.has(decodeURIComponent(pathname.slice(10)))) {
     answer(response, 200, snapshot(rooms.get(decodeURIComponent(pathname.slice(10)))));
   } else {
@@ -378,7 +453,7 @@ if (options.data && existsSync(options.data)) {
   for (const room of JSON.parse(readFileSync(options.data, 'utf8'))) {
     rooms.set(room.id, room);
     if (room.phase !== 'PLAYING') continue;
-    if (room.deadline !== null) runClock(room, room.deadline);
+    if (room.deadline !== null) runClock(room, room.deadline, room.started);
     else turn(room);
   }
 }

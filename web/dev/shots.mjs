@@ -13,12 +13,15 @@ mkdirSync(out, { recursive: true });
 
 const mock = spawn(process.execPath, [join(here, 'mock.mjs'), '--port', '0'], { stdio: ['ignore', 'pipe', 'inherit'] });
 const base = await new Promise((done) => mock.stdout.on('data', (text) => done(/http:\S+/.exec(String(text))[0])));
+process.on('exit', () => mock.kill('SIGKILL'));
+for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => process.exit(1));
 const browser = await chromium.launch({ executablePath: '/usr/bin/chromium', args: ['--no-sandbox', '--disable-dev-shm-usage', '--disable-gpu'] });
 
 async function open(options = {}) {
   const { scheme = 'light', locale = 'en-US', width = 1280, height = 800, touch = false } = options;
   const context = await browser.newContext({ viewport: { width, height }, colorScheme: scheme, locale,
     deviceScaleFactor: width < 600 ? 2 : 1, hasTouch: touch, isMobile: touch });
+  context.setDefaultTimeout(15000);
   const page = await context.newPage();
   page.on('console', (message) => ['error', 'warning'].includes(message.type()) && console.log('console:', message.text()));
   page.on('pageerror', (error) => console.log('page error:', error.message));
@@ -77,7 +80,7 @@ await one.waitForTimeout(600);
 
 const pocket = await open({ width: 360, height: 740, touch: true });
 const friend = await open({ width: 320, height: 568, touch: true, scheme: 'dark' });
-const second = await make({ turn_seconds: 10, rule: 'RENJU' });
+const second = await make({ rule: 'RENJU', clock: { mode: 'byoyomi', bank: '3s', extra: '10s', periods: 3 } });
 await pocket.goto(`${base}/#/room/${second.room_id}`);
 await pocket.getByRole('button', { name: 'Ready' }).waitFor();
 await shot(pocket, 'small-waiting');
@@ -98,15 +101,46 @@ await friend.waitForTimeout(100);
 await shot(friend, 'smallest-aim-dark');
 await shot(pocket, 'small-critical');
 
+for (const [name, options] of Object.entries({ 'missing': {}, 'small-missing-zh': { width: 320, height: 568, locale: 'zh-CN', scheme: 'dark' } })) {
+  const page = await open(options);
+  await page.goto(`${base}/#/room/nothing-here`);
+  await page.locator('.missing').waitFor();
+  await shot(page, name);
+}
+
+// A Fischer clock; one is away, the other asks for a new game; a machine, and the question.
+for (const [name, options] of Object.entries({ fischer: {}, 'smallest-fischer-zh': { width: 320, height: 568, touch: true, locale: 'zh-CN' } })) {
+  const black = await open(options);
+  const white = await open({ ...options, scheme: 'dark' });
+  await game(await make({ clock: { mode: 'fischer', bank: '5m', extra: '3s' } }), black, white, 0);
+  if (options.touch) await tap(black, 7, 7, 2);
+  else await put(black, 7, 7);
+  await white.getByRole('button', { name: /^(New game|重新开局)$/ }).click();
+  await black.getByRole('button', { name: /^(Agree to a new game|同意重新开局)$/ }).waitFor();
+  await shot(black, `${name}-offer`);
+  await white.goto('about:blank');
+  await black.locator('.seat[data-away]').waitFor();
+  await shot(black, `${name}-away`);
+}
+const machine = await open({ width: 320, height: 568, touch: true });
+await machine.goto(`${base}/#/room/${(await make({ mode: 'PVE', clock: { mode: 'delay', bank: '1m', extra: '5s' } })).room_id}`);
+await machine.getByRole('button', { name: 'Ready' }).click();
+await tap(machine, 7, 7, 2);
+await machine.waitForTimeout(100);
+await shot(machine, 'smallest-machine');
+await machine.getByRole('button', { name: 'Start over' }).click();
+await shot(machine, 'smallest-start-over');
+
 await make({ mode: 'PVE', turn_seconds: 60 });
 await make({ rule: 'RENJU', turn_seconds: 10 });
 for (const [name, options] of Object.entries({ lobby: {}, 'lobby-dark-zh': { scheme: 'dark', locale: 'zh-CN' },
   'lobby-zh': { locale: 'zh-CN' }, 'small-lobby': { width: 360, height: 740, touch: true }, 'smallest-lobby-zh': { width: 320, height: 568, touch: true, locale: 'zh-CN' },
-  'tablet-lobby': { width: 820, height: 1100 } })) {
+  'tablet-lobby': { width: 768, height: 1100 } })) {
   const page = await open(options);
   await page.goto(base);
+  if (/zh|tablet/.test(name)) await page.locator('input[name="clock"][value="byoyomi"]').check({ force: true });
   await page.locator('.game').first().waitFor();
-  await shot(page, name);
+  await page.screenshot({ path: join(out, `${name}.png`), fullPage: true });
   const wide = await page.evaluate(() => document.documentElement.scrollWidth > innerWidth);
   if (wide) console.log(`${name}: scrolls sideways`);
 }
@@ -114,7 +148,7 @@ const side = await open({ width: 740, height: 360, touch: true });
 await side.goto(`${base}/#/room/${first.room_id}`);
 await side.waitForTimeout(600);
 await shot(side, 'landscape');
-const tablet = await open({ width: 820, height: 1100 });
+const tablet = await open({ width: 768, height: 1024 });
 await tablet.goto(`${base}/#/room/${first.room_id}`);
 await tablet.waitForTimeout(600);
 await shot(tablet, 'tablet-watching');

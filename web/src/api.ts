@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The few HTTP calls of the page.
 
-import { bag, type Listing, readListing, text } from './frames';
+import { bag, type ClockMode, type ClockRules, type Listing, type Phase, readListing, text } from './frames';
 import { prefs } from './prefs';
 
 export class Refused extends Error {
@@ -29,17 +29,51 @@ async function call(method: string, path: string, body?: unknown): Promise<unkno
   return said;
 }
 
-export async function listRooms(after: string | null): Promise<{ rooms: Listing[]; next: string | null }> {
-  const query = after === null ? '' : `?after=${encodeURIComponent(after)}`;
-  const said = bag(await call('GET', `/v1/rooms${query}`));
-  const rooms = Array.isArray(said.rooms) ? said.rooms.map(readListing) : [];
-  const next = typeof said.next === 'number' ? String(said.next) : text(said.next) || null;
-  return { rooms: rooms.filter((room) => room.roomId !== ''), next };
+export interface Page {
+  rooms: Listing[];
+  more: boolean;
 }
 
-export async function createRoom(mode: string, rule: string, turnSeconds: number): Promise<string> {
-  const said = bag(await call('POST', '/v1/rooms', { mode, rule, turn_seconds: turnSeconds }));
-  return text(said.room_id);
+async function list(query: string): Promise<Page> {
+  const said = bag(await call('GET', `/v1/rooms?${query}`));
+  const rooms = Array.isArray(said.rooms) ? said.rooms.map(readListing) : [];
+  return { rooms: rooms.filter((room) => room.roomId !== ''), more: (said.next ?? null) !== null };
+}
+
+// The newest of a phase. A server that cannot choose (400) is asked for as many as it gives.
+const ALL = 1000;
+let chooses = true;
+let everything: Promise<Page> | null = null;
+
+async function choose(phase: Phase, limit: number): Promise<Page> {
+  everything ??= list(`limit=${ALL}`).finally(() => (everything = null));
+  const all = await everything;
+  const found = all.rooms.filter((room) => room.phase === phase).reverse();
+  return { rooms: found.slice(0, limit), more: found.length > limit };
+}
+
+export async function listRooms(phase: Phase, limit: number): Promise<Page> {
+  if (!chooses) return choose(phase, limit);
+  try {
+    return await list(`phase=${phase}&order=newest&limit=${Math.min(limit, ALL)}`);
+  } catch (error) {
+    if (!(error instanceof Refused) || error.status !== 400) throw error;
+    chooses = false;
+    return choose(phase, limit);
+  }
+}
+
+export interface RoomWish {
+  mode: string;
+  rule: string;
+  clock: { mode: ClockMode } & ClockRules;
+}
+
+export async function createRoom({ mode, rule, clock }: RoomWish): Promise<string> {
+  const { bankMs, extraMs, periods } = clock;
+  const kind = { mode: clock.mode, bank: bankMs, extra: extraMs, ...(clock.mode === 'byoyomi' ? { periods } : {}) };
+  const time = clock.mode === 'turn' ? { turn_seconds: bankMs / 1000 } : { clock: kind };
+  return text(bag(await call('POST', '/v1/rooms', { mode, rule, ...time })).room_id);
 }
 
 export async function findRoom(id: string): Promise<void> {

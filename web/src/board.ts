@@ -82,6 +82,14 @@ export class Board {
     this.drawHand();
   }
 
+  // What was aimed at is meant.
+  confirm(): void {
+    const { aim } = this;
+    if (!aim || !this.look?.active || this.look.pending) return;
+    this.setAim(null);
+    this.events?.onPlace(aim);
+  }
+
   private definitions(): SVGDefsElement {
     const stone = (side: Side, stops: [string, string][]) =>
       svg(

@@ -4,6 +4,9 @@
 
 import type { ClockReport, Side } from './frames';
 
+// Two reports of one deadline may differ by what a wall clock is corrected by.
+const SAME_MS = 200;
+
 export interface Clock extends ClockReport {
   receivedAt: number; // performance.now() when leftMs was true
 }
@@ -27,7 +30,8 @@ export function mergeClock(old: Clock | null, report: ClockReport, now: number):
     fresh.running &&
     old.side === fresh.side &&
     old.deadlineEpochMs !== null &&
-    old.deadlineEpochMs === fresh.deadlineEpochMs;
+    fresh.deadlineEpochMs !== null &&
+    Math.abs(old.deadlineEpochMs - fresh.deadlineEpochMs) < SAME_MS;
   if (!same) return fresh;
   return { ...fresh, leftMs: Math.min(fresh.leftMs, leftNow(old, now)) };
 }
@@ -36,10 +40,43 @@ export function stopClock(clock: Clock, now: number): Clock {
   return { ...clock, leftMs: leftNow(clock, now), running: false, receivedAt: now };
 }
 
-// What the clock of one side shows, in ms.
-export function sideLeft(clock: Clock, of: Side, turnSeconds: number, now: number): number {
-  if (clock.side === of) return leftNow(clock, now);
-  return clock.banks ? clock.banks[of] : turnSeconds * 1000;
+// How long the next turn of a side may take, by its bank and its periods.
+export function wholeTurn(clock: ClockReport, of: Side, turnSeconds: number): number {
+  const extra = clock.rules?.extraMs ?? 0;
+  const bank = clock.banks?.[of] ?? turnSeconds * 1000;
+  if (clock.mode === 'delay') return bank + extra;
+  if (clock.mode === 'byoyomi') return bank + (clock.periods?.[of] ?? 0) * extra;
+  return bank;
+}
+
+// What the clock of one side shows.
+export interface Reading {
+  ms: number;
+  fullMs: number; // of a whole ring
+  periods: number; // in byoyomi: left, with the one that runs
+  delayMs: number; // in delay: before the bank is touched
+  spare: boolean; // at zero the game is not lost yet: another period begins
+}
+
+export function readClock(clock: Clock, of: Side, turnSeconds: number, now: number): Reading {
+  const moves = clock.side === of;
+  const bank = clock.banks?.[of] ?? turnSeconds * 1000;
+  const left = moves ? leftNow(clock, now) : wholeTurn(clock, of, turnSeconds);
+  const fullMs = clock.mode === 'delay' || clock.mode === 'byoyomi' ? (clock.rules?.bankMs ?? turnSeconds * 1000) : turnSeconds * 1000;
+  const plain = { ms: left, fullMs, periods: 0, delayMs: 0, spare: false };
+  if (clock.mode === 'byoyomi') return readPeriods(clock, of, left, bank, plain);
+  if (clock.mode !== 'delay') return plain;
+  return { ...plain, ms: Math.min(left, bank), delayMs: moves ? Math.max(0, left - bank) : 0 };
+}
+
+// What is left until the flag falls is first the rest of the bank, then period by period.
+function readPeriods(clock: Clock, of: Side, left: number, bank: number, plain: Reading): Reading {
+  const periods = clock.periods?.[of] ?? 0;
+  const each = clock.rules?.extraMs ?? 0;
+  if (each <= 0) return { ...plain, ms: clock.side === of ? left : bank, periods };
+  if (left > periods * each) return { ...plain, ms: left - periods * each, periods, spare: periods > 0 };
+  const rest = Math.ceil(left / each);
+  return { ...plain, ms: rest > 0 ? left - (rest - 1) * each : 0, fullMs: each, periods: rest, spare: rest > 1 };
 }
 
 // A turn of 30 s opens at 30 and shows 1 until the last moment.
@@ -49,8 +86,11 @@ export function shownSeconds(leftMs: number): number {
 
 export function shownTime(leftMs: number): string {
   const seconds = shownSeconds(leftMs);
+  const two = (n: number) => String(n).padStart(2, '0');
   if (seconds < 100) return String(seconds);
-  return `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, '0')}`;
+  if (seconds < 3600) return `${Math.floor(seconds / 60)}:${two(seconds % 60)}`;
+  const hours = Math.floor(seconds / 3600);
+  return hours < 100 ? `${hours}h${two(Math.floor((seconds % 3600) / 60))}` : `${Math.floor(hours / 24)}d`;
 }
 
 export function fraction(leftMs: number, fullMs: number): number {
@@ -59,6 +99,7 @@ export function fraction(leftMs: number, fullMs: number): number {
 
 export type Urgency = 'calm' | 'low' | 'critical';
 
-export function urgency(leftMs: number): Urgency {
+export function urgency(leftMs: number, spare = false): Urgency {
+  if (spare) return leftMs < 5000 ? 'low' : 'calm';
   return leftMs < 5000 ? 'critical' : leftMs < 10000 ? 'low' : 'calm';
 }

@@ -30,6 +30,7 @@ export interface Seat {
   ready: boolean;
   connected: boolean;
   ai: boolean;
+  wantsRestart: boolean; // asks for a new game before this one is over
 }
 
 export interface Series {
@@ -38,13 +39,29 @@ export interface Series {
   draws: number;
 }
 
+export type ClockMode = 'turn' | 'fischer' | 'bronstein' | 'delay' | 'byoyomi';
+
+// As the room was made: 5 min + 3 s a move, 3 periods of 30 s.
+export interface ClockRules {
+  bankMs: number;
+  extraMs: number;
+  periods: number;
+}
+
+export interface Both {
+  X: number;
+  O: number;
+}
+
 export interface ClockReport {
   side: Side | null;
-  leftMs: number;
+  leftMs: number; // until the flag falls, all banks and periods together
   deadlineEpochMs: number | null;
   running: boolean;
-  mode: string;
-  banks: { X: number; O: number } | null;
+  mode: ClockMode;
+  banks: Both | null; // ms
+  periods: Both | null; // in byoyomi: left
+  rules: ClockRules | null; // a server that does not say leaves out the numbers
 }
 
 export interface Room {
@@ -80,6 +97,7 @@ export interface Listing {
   mode: 'PVP' | 'PVE';
   rule: 'STANDARD' | 'RENJU';
   turnSeconds: number;
+  clock: { mode: ClockMode; rules: ClockRules | null } | null;
   phase: Phase;
   players: number;
   spectators: number;
@@ -159,6 +177,7 @@ function readSeat(value: unknown): Seat {
     ready: from.ready === true || ai,
     connected: from.connected === true || ai,
     ai,
+    wantsRestart: from.wantsRestart === true,
   };
 }
 
@@ -166,16 +185,34 @@ function readPhase(value: unknown): Phase {
   return value === 'PLAYING' || value === 'ENDED' ? value : 'WAITING';
 }
 
+const MODES: ClockMode[] = ['turn', 'fischer', 'bronstein', 'delay', 'byoyomi'];
+
+function readMode(value: unknown): ClockMode {
+  return MODES.find((one) => one === value) ?? 'turn';
+}
+
+function readBoth(value: unknown): Both | null {
+  const from = bag(value);
+  return typeof from.X === 'number' && typeof from.O === 'number' ? { X: from.X, O: from.O } : null;
+}
+
+function readRules(value: unknown): ClockRules | null {
+  const from = bag(value);
+  if (typeof from.bankMs !== 'number') return null;
+  return { bankMs: from.bankMs, extraMs: whole(from.extraMs), periods: whole(from.periods) };
+}
+
 function readClock(value: unknown, turnSeconds: number): ClockReport {
   const from = bag(value);
-  const banks = bag(from.banks);
   return {
     side: side(from.side),
     leftMs: whole(from.leftMs, turnSeconds * 1000),
     deadlineEpochMs: typeof from.deadlineEpochMs === 'number' ? from.deadlineEpochMs : null,
     running: from.running === true,
-    mode: text(from.mode, 'per-turn'),
-    banks: typeof banks.X === 'number' && typeof banks.O === 'number' ? { X: banks.X, O: banks.O } : null,
+    mode: readMode(from.mode),
+    banks: readBoth(from.banks),
+    periods: readBoth(from.periods),
+    rules: readRules(from.rules),
   };
 }
 
@@ -207,6 +244,7 @@ export function readListing(value: unknown): Listing {
     mode: from.mode === 'PVE' ? 'PVE' : 'PVP',
     rule: from.rule === 'RENJU' ? 'RENJU' : 'STANDARD',
     turnSeconds: whole(from.turn_seconds, 30),
+    clock: 'clock' in from ? { mode: readMode(bag(from.clock).mode), rules: readRules(from.clock) } : null,
     phase: readPhase(from.phase),
     players: whole(from.players),
     spectators: whole(from.spectators),

@@ -1,13 +1,31 @@
 // SPDX-License-Identifier: MIT
 // The first screen: start a game, or walk into one.
 
-import { createRoom, listRooms, Refused } from './api';
+import { createRoom, listRooms, Refused, type RoomWish } from './api';
 import { Board } from './board';
-import { button, h, setText, svg } from './dom';
-import { EMPTY_BOARD, type Listing, SIZE } from './frames';
+import { clockAmounts, clockHint, clockName, clockText } from './clock_text';
+import { button, h, setAttribute, setText, svg } from './dom';
+import { type ClockMode, type ClockRules, EMPTY_BOARD, type Listing, type Phase, SIZE } from './frames';
+import type { Word } from './i18n';
+import { prefs } from './prefs';
 import { askToken, say, type Screen } from './shell';
 
 const REFRESH_MS = 3000;
+const FIRST_ROWS = 10;
+const MORE_ROWS = 30;
+
+const minutes = (bank: number, extra: number, periods = 0): ClockRules => ({
+  bankMs: bank * 60000,
+  extraMs: extra * 1000,
+  periods,
+});
+
+// What can be chosen of each kind.
+const CLOCKS: Partial<Record<ClockMode, ClockRules[]>> = {
+  turn: [10, 30, 60, 120].map((seconds) => minutes(seconds / 60, 0)),
+  fischer: [minutes(1, 2), minutes(3, 2), minutes(5, 3), minutes(10, 5)],
+  byoyomi: [minutes(1, 10, 3), minutes(3, 20, 3), minutes(5, 30, 3), minutes(10, 30, 5)],
+};
 
 interface Choice<T> {
   value: T;
@@ -71,22 +89,24 @@ function stones(room: Listing): SVGSVGElement {
   return svg(
     'svg',
     { class: 'dots', viewBox: '0 0 35 20', 'aria-hidden': 'true' },
-    dot(9, 'x', room.players >= 1),
+    dot(9, 'x', room.players >= (room.mode === 'PVE' ? 2 : 1)), // the machine counts, too
     dot(26, 'o', room.players >= 2 || room.mode === 'PVE'),
   );
 }
 
+// A seat that nobody has: then one can join.
+function isOpen(room: Listing): boolean {
+  return room.phase === 'WAITING' && room.players < 2;
+}
+
 function row(room: Listing): HTMLElement {
-  const seats = room.mode === 'PVE' ? 1 : 2;
-  const open = room.phase === 'WAITING' && room.players < seats;
-  const phase = say(
-    room.phase === 'WAITING' ? 'phaseWaiting' : room.phase === 'PLAYING' ? 'phasePlaying' : 'phaseEnded',
-  );
+  const open = isOpen(room);
   const about = [
     say(room.rule === 'RENJU' ? 'renju' : 'standard'),
-    say('seconds', { n: room.turnSeconds }),
+    clockText(prefs.language, room.clock?.mode ?? 'turn', room.clock?.rules ?? null, room.turnSeconds),
     room.spectators > 0 ? say('watchers', { n: room.spectators }) : '',
   ];
+  const go: Word = open ? 'join' : room.phase === 'ENDED' ? 'look' : 'watch';
   return h(
     'li',
     {},
@@ -100,24 +120,68 @@ function row(room: Listing): HTMLElement {
         h('span', { class: 'game-name' }, say(room.mode === 'PVE' ? 'versusMachine' : 'versusFriend')),
         h('span', { class: 'game-about' }, about.filter(Boolean).join(' · ')),
       ),
-      h('span', { class: `phase phase-${room.phase.toLowerCase()}` }, phase),
-      h('span', { class: open ? 'go go-join' : 'go' }, say(open ? 'join' : 'watch')),
+      h('span', { class: open ? 'go go-join' : 'go' }, say(go)),
     ),
   );
 }
 
+// The rooms of one phase, the newest first, as many as were asked for.
+class Group {
+  readonly list = h('ul', { class: 'games' });
+  readonly more: HTMLButtonElement;
+  count = 0;
+  private limit = FIRST_ROWS;
+  private shown = '';
+
+  constructor(
+    readonly phase: Phase,
+    refresh: () => void,
+  ) {
+    this.more = button(say('moreRooms'), 'quiet more', () => {
+      this.limit += MORE_ROWS;
+      refresh();
+    });
+    this.more.hidden = true;
+  }
+
+  async load(): Promise<void> {
+    const page = await listRooms(this.phase, this.limit);
+    const rooms = page.rooms.sort((a, b) => Number(isOpen(b)) - Number(isOpen(a)));
+    this.count = rooms.length;
+    this.more.hidden = !page.more;
+    this.show(rooms);
+  }
+
+  // Only what has changed is drawn anew, and nothing while a row is pressed.
+  private show(rooms: Listing[]): void {
+    const text = JSON.stringify(rooms);
+    if (text === this.shown || this.list.matches(':active')) return;
+    this.shown = text;
+    const focused = this.list.contains(document.activeElement) ? (document.activeElement as HTMLAnchorElement).hash : '';
+    this.list.replaceChildren(...rooms.map(row));
+    if (focused) this.list.querySelector<HTMLAnchorElement>(`a[href="${CSS.escape(focused)}"]`)?.focus();
+  }
+}
+
 // Across a change of language, too.
-const wish = { mode: 'PVP', rule: 'STANDARD', turnSeconds: 30 };
+const wish = { mode: 'PVP', rule: 'STANDARD', clock: 'turn' as ClockMode };
+const rulesWished: Partial<Record<ClockMode, number>> = { turn: 1, fischer: 2, byoyomi: 2 };
+
+function wishedRules(): ClockRules {
+  const rules = CLOCKS[wish.clock] ?? [];
+  return rules[rulesWished[wish.clock] ?? 0] ?? minutes(0.5, 0);
+}
 
 export class Lobby implements Screen {
   readonly element: HTMLElement;
-  private readonly list = h('ul', { class: 'games' });
   private readonly note = h('p', { class: 'note', role: 'status' }, say('loading'));
   private readonly failure = h('p', { class: 'failure', role: 'alert' });
-  private readonly more: HTMLButtonElement;
-  private rooms: Listing[] = [];
-  private next: string | null = null;
-  private shown = '';
+  private readonly waiting = new Group('WAITING', () => void this.refresh());
+  private readonly playing = new Group('PLAYING', () => void this.refresh());
+  private readonly ended = new Group('ENDED', () => void this.refresh());
+  private readonly waitingPart = this.part('groupWaiting', this.waiting);
+  private readonly playingPart = this.part('groupPlaying', this.playing);
+  private readonly endedPart: HTMLDetailsElement;
   private timer = 0;
   private closed = false;
   private readonly seen = () => {
@@ -125,8 +189,9 @@ export class Lobby implements Screen {
   };
 
   constructor() {
-    this.more = button(say('moreRooms'), 'quiet more', () => void this.extend());
-    this.more.hidden = true;
+    this.endedPart = h('details', { class: 'group ended' }, h('summary', {}, say('groupEnded')), this.ended.list, this.ended.more);
+    this.endedPart.hidden = true;
+    this.endedPart.addEventListener('toggle', () => this.endedPart.open && void this.refresh());
     this.element = h(
       'div',
       { class: 'lobby' },
@@ -142,9 +207,10 @@ export class Lobby implements Screen {
         'section',
         { class: 'card open' },
         h('h2', {}, say('openRooms')),
-        this.list,
         this.note,
-        this.more,
+        this.waitingPart,
+        this.playingPart,
+        this.endedPart,
       ),
     );
     document.addEventListener('visibilitychange', this.seen);
@@ -159,6 +225,12 @@ export class Lobby implements Screen {
     this.closed = true;
     clearTimeout(this.timer);
     document.removeEventListener('visibilitychange', this.seen);
+  }
+
+  private part(title: Word, group: Group): HTMLElement {
+    const element = h('div', { class: 'group' }, h('h3', {}, say(title)), group.list, group.more);
+    element.hidden = true;
+    return element;
   }
 
   private form(): HTMLElement {
@@ -192,13 +264,7 @@ export class Lobby implements Screen {
         },
       ),
       hint,
-      choose(
-        say('turnTime'),
-        'turn',
-        [10, 30, 60, 120].map((value) => ({ value, label: say('seconds', { n: value }) })),
-        wish.turnSeconds,
-        (value) => (wish.turnSeconds = value),
-      ),
+      ...this.clockChoice(),
       start,
       this.failure,
     );
@@ -209,67 +275,83 @@ export class Lobby implements Screen {
     return form;
   }
 
+  // The kind of clock, and below it the times of that kind.
+  private clockChoice(): HTMLElement[] {
+    const hint = h('p', { class: 'hint hint-clock' });
+    const times = h('div', { class: 'times' });
+    const show = () => {
+      const choices = (CLOCKS[wish.clock] ?? []).map((rules, value) => ({
+        value,
+        label: clockAmounts(prefs.language, wish.clock, rules),
+      }));
+      setText(hint, clockHint(prefs.language, wish.clock));
+      setAttribute(times, 'data-long', wish.clock !== 'turn');
+      times.replaceChildren(
+        choose(say('clockTime'), 'time', choices, rulesWished[wish.clock] ?? 0, (value) => (rulesWished[wish.clock] = value)),
+      );
+    };
+    show();
+    const kinds = choose(
+      say('clockKind'),
+      'clock',
+      (Object.keys(CLOCKS) as ClockMode[]).map((value) => ({ value, label: clockName(prefs.language, value) })),
+      wish.clock,
+      (value) => {
+        wish.clock = value;
+        show();
+      },
+    );
+    return [kinds, hint, times];
+  }
+
   private async create(start: HTMLButtonElement): Promise<void> {
+    const asked: RoomWish = { mode: wish.mode, rule: wish.rule, clock: { mode: wish.clock, ...wishedRules() } };
     start.disabled = true;
     setText(start, say('creating'));
     setText(this.failure, '');
     try {
-      const id = await createRoom(wish.mode, wish.rule, wish.turnSeconds);
-      location.hash = `#/room/${encodeURIComponent(id)}`;
+      const id = await createRoom(asked);
+      if (!this.closed) location.hash = `#/room/${encodeURIComponent(id)}`;
     } catch (error) {
-      if (error instanceof Refused && error.status === 401) await askToken();
-      else setText(this.failure, error instanceof Refused ? say('cannotCreate', { why: error.message }) : say('cannotReach'));
+      if (error instanceof Refused && error.status === 401) {
+        await askToken();
+        if (!this.closed) return this.create(start);
+      } else {
+        setText(this.failure, error instanceof Refused ? say('cannotCreate', { why: error.message }) : say('cannotReach'));
+      }
     }
     start.disabled = false;
     setText(start, say('create'));
   }
 
+  // What ended is asked for until there is some, and then only while it is unfolded.
+  private async load(): Promise<void> {
+    const wanted = [this.waiting, this.playing];
+    if (this.endedPart.open || this.ended.count === 0) wanted.push(this.ended);
+    await Promise.all(wanted.map((group) => group.load()));
+    this.waitingPart.hidden = this.waiting.count === 0;
+    this.playingPart.hidden = this.playing.count === 0;
+    this.endedPart.hidden = this.ended.count === 0;
+    setText(this.note, this.waiting.count + this.playing.count === 0 ? say('noRooms') : '');
+  }
+
   private async refresh(): Promise<void> {
     clearTimeout(this.timer);
     try {
-      const first = await listRooms(null);
-      if (this.closed) return;
-      // What was loaded by hand below the first page stays as it was.
-      const known = new Set(first.rooms.map((room) => room.roomId));
-      const below = this.next === null || this.rooms.length <= first.rooms.length ? [] : this.rooms;
-      this.show([...first.rooms, ...below.filter((room) => !known.has(room.roomId))]);
-      if (below.length === 0) this.setNext(first.next);
-      setText(this.note, this.rooms.length === 0 ? say('noRooms') : '');
+      await this.load();
     } catch (error) {
       if (this.closed) return;
-      if (error instanceof Refused && error.status === 401) await askToken();
-      else if (error instanceof Refused && this.rooms.length === 0) setText(this.note, say('notHere'));
-      else setText(this.note, say('cannotReach'));
+      if (error instanceof Refused && error.status === 401) {
+        await askToken();
+        if (!this.closed) void this.refresh();
+        return;
+      }
+      const empty = this.waiting.count + this.playing.count === 0;
+      setText(this.note, error instanceof Refused && empty ? say('notHere') : say('cannotReach'));
     }
+    clearTimeout(this.timer);
     if (!this.closed && document.visibilityState === 'visible') {
       this.timer = window.setTimeout(() => void this.refresh(), REFRESH_MS);
     }
-  }
-
-  private async extend(): Promise<void> {
-    if (this.next === null) return;
-    try {
-      const page = await listRooms(this.next);
-      this.show([...this.rooms, ...page.rooms]);
-      this.setNext(page.next);
-    } catch {
-      setText(this.note, say('cannotReach'));
-    }
-  }
-
-  private setNext(next: string | null): void {
-    this.next = next;
-    this.more.hidden = next === null;
-  }
-
-  // Only what has changed is drawn anew: a row that is being pressed stays where it is.
-  private show(rooms: Listing[]): void {
-    this.rooms = rooms;
-    const text = JSON.stringify(rooms);
-    if (text === this.shown) return;
-    this.shown = text;
-    const focused = document.activeElement instanceof HTMLAnchorElement ? document.activeElement.hash : '';
-    this.list.replaceChildren(...rooms.map(row));
-    if (focused) this.list.querySelector<HTMLAnchorElement>(`a[href="${CSS.escape(focused)}"]`)?.focus();
   }
 }

@@ -36,7 +36,7 @@ function enter(roomId: string): Session {
   return made;
 }
 
-function show(): void {
+function show(fresh = false): void {
   const roomId = roomOf(location.hash);
   if (session && session.roomId !== roomId) {
     session.close();
@@ -45,11 +45,11 @@ function show(): void {
   if (roomId !== null) session ??= enter(roomId);
   screen?.close();
   screen = session ? new RoomScreen(session) : new Lobby();
-  mount(screen, show);
+  mount(screen, () => show(), fresh);
 }
 
 function go(): void {
-  show();
+  show(true);
   scrollTo(0, 0);
 }
 

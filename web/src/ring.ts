@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The clock of one side: a ring that runs down, and the seconds in it.
 
-import { fraction, shownTime, urgency } from './clock';
+import { fraction, type Reading, shownTime, urgency } from './clock';
 import { setAttribute, setText, svg } from './dom';
 
 const LENGTH = 1000;
@@ -30,16 +30,18 @@ export class Ring {
     );
   }
 
-  show(leftMs: number, fullMs: number, running: boolean): void {
-    const share = fraction(leftMs, fullMs);
+  show({ ms, fullMs, spare }: Reading, running: boolean): void {
+    const share = fraction(ms, fullMs);
     const offset = (LENGTH * (1 - share)).toFixed(1);
     if (offset !== this.drawn) {
       this.drawn = offset;
       this.arc.setAttribute('stroke-dashoffset', offset);
       setAttribute(this.arc, 'data-empty', share === 0);
     }
-    setText(this.number, shownTime(leftMs));
-    const mood = running ? urgency(leftMs) : 'still';
+    const text = shownTime(ms);
+    setText(this.number, text);
+    setAttribute(this.number, 'data-size', Math.min(5, text.length));
+    const mood = running ? urgency(ms, spare) : 'still';
     if (this.element.dataset.mood !== mood) this.element.dataset.mood = mood;
   }
 }

@@ -2,18 +2,28 @@
 // The screen of a game.
 
 import { Board, pointName } from './board';
-import { fraction, shownSeconds, sideLeft } from './clock';
+import { readClock, type Reading, shownSeconds, shownTime } from './clock';
+import { clockText, duration } from './clock_text';
 import { button, h, setAttribute, setText, svg } from './dom';
-import { otherSide, type Side } from './frames';
+import { otherSide, type Point, type Side } from './frames';
 import { type Word } from './i18n';
+import { prefs } from './prefs';
 import { Ring } from './ring';
 import type { Session } from './session';
 import { announce, copy, say, type Screen } from './shell';
 import { sound } from './sound';
-import { statusOf } from './status';
+import { asksRestart, statusOf } from './status';
 import { myTurn, type View } from './view';
 
 const names: Record<Side, Word> = { X: 'black', O: 'white' };
+
+// What the ring does not tell: the periods that are left, or that the bank is not touched yet.
+function timeNote({ room }: View, { periods, delayMs }: Reading): string {
+  const { mode, rules } = room.clock;
+  if (mode === 'byoyomi' && rules) return say('periodsLeft', { n: periods, t: duration(prefs.language, rules.extraMs) });
+  if (mode === 'byoyomi') return say('periodsOnly', { n: periods });
+  return delayMs > 0 ? say('delayLeft', { n: shownSeconds(delayMs) }) : '';
+}
 
 class SeatCard {
   readonly ring = new Ring();
@@ -21,6 +31,8 @@ class SeatCard {
   private readonly name = h('div', { class: 'seat-name' });
   private readonly colour = h('span', { class: 'seat-colour' });
   private readonly note = h('span', { class: 'seat-condition' });
+  private readonly time = h('div', { class: 'seat-time' });
+  private readonly spoken = h('span', { class: 'unseen', role: 'timer', 'aria-live': 'off' });
   private readonly score = h('div', { class: 'seat-score' });
 
   constructor(side: Side) {
@@ -33,9 +45,22 @@ class SeatCard {
       'div',
       { class: 'seat', 'data-side': side },
       this.ring.element,
-      h('div', { class: 'seat-text' }, h('div', { class: 'seat-line' }, stone, this.name), h('div', { class: 'seat-note' }, this.colour, this.note)),
+      h(
+        'div',
+        { class: 'seat-text' },
+        h('div', { class: 'seat-line' }, stone, this.name),
+        h('div', { class: 'seat-note' }, this.colour, this.note),
+        this.time,
+        this.spoken,
+      ),
       this.score,
     );
+  }
+
+  showClock(view: View, side: Side, reading: Reading, on: boolean): void {
+    this.ring.show(reading, on);
+    setText(this.time, timeNote(view, reading));
+    setText(this.spoken, say('clockOf', { who: say(names[side]), t: shownTime(reading.ms) }));
   }
 
   update(view: View, side: Side): void {
@@ -79,19 +104,23 @@ export class RoomScreen implements Screen {
   private readonly table = h('div', { class: 'seats' });
   private readonly line = h('div', { class: 'status-line' });
   private readonly more = h('div', { class: 'status-more' });
+  private readonly putHere = button('', 'put', () => this.board.confirm());
   private readonly series = h('div', { class: 'series', title: say('seriesLabel') });
-  private readonly status = h('div', { class: 'status', 'aria-live': 'polite' }, this.line, this.more, this.series);
+  private readonly status = h('div', { class: 'status', 'aria-live': 'polite' }, this.line, this.more, this.putHere, this.series);
   private readonly facts = h('div', { class: 'facts' });
   private readonly actions = h('div', { class: 'actions' });
-  private readonly wire = h('div', { class: 'wire', role: 'status' }, h('span', { class: 'wire-dot' }), h('span'));
+  private readonly wireText = h('span');
+  private readonly now = button(say('tryNow'), 'now', () => this.session.hurry());
+  private readonly wire = h('div', { class: 'wire' }, h('span', { class: 'wire-dot' }), this.wireText, this.now);
   private readonly veil = h('div', { class: 'veil' }, h('span', {}, say('loadingRoom')));
   private readonly board: Board;
   private readonly address: string;
   private shownActions = '';
-  private resigning = false;
-  private aiming = false;
+  private sure: 'resign' | 'restart' | null = null; // which of the two is asked about
+  private aim: Point | null = null;
   private last: View | null = null;
   private lastSecond = -1;
+  private lastPeriods = 0;
   private frame = 0;
   private closed = false;
 
@@ -100,7 +129,7 @@ export class RoomScreen implements Screen {
     this.board = new Board(say('boardLabel'), {
       onPlace: (point) => session.place(point),
       onAim: (point) => {
-        this.aiming = point !== null;
+        this.aim = point;
         if (point) this.speakPoint(point.x, point.y);
         this.update();
       },
@@ -110,16 +139,15 @@ export class RoomScreen implements Screen {
     this.element = h(
       'div',
       { class: 'room' },
-      h('div', { class: 'stage' }, this.board.element, this.veil),
       h(
-        'aside',
+        'div',
         { class: 'side' },
         h('nav', { class: 'crumbs' }, h('a', { class: 'back', href: '#/' }, `← ${say('back')}`), this.wire),
         this.table,
         this.status,
-        this.actions,
-        this.facts,
       ),
+      h('div', { class: 'stage' }, this.board.element, this.veil),
+      h('div', { class: 'rest' }, this.actions, this.facts),
     );
     this.update();
     const turn = () => {
@@ -131,8 +159,8 @@ export class RoomScreen implements Screen {
   }
 
   title(): string {
-    const { view } = this.session;
-    const now = view ? say(statusOf(view).line) : say('room', { id: this.session.roomId });
+    const { view, missing, roomId } = this.session;
+    const now = view ? say(statusOf(view).line) : say(missing ? 'noRoom' : 'room', { id: roomId });
     return `${now} · ${say('product')}`;
   }
 
@@ -142,9 +170,14 @@ export class RoomScreen implements Screen {
   }
 
   update(): void {
-    const { view } = this.session;
+    const { view, missing } = this.session;
+    if (missing) {
+      this.showMissing();
+      return;
+    }
     this.showWire();
-    this.showVeil();
+    this.veil.hidden = view !== null;
+    this.element.dataset.entered = String(view !== null);
     if (!view) return;
     document.title = this.title();
     const first = view.mySide ?? 'X';
@@ -155,6 +188,8 @@ export class RoomScreen implements Screen {
     setText(this.line, this.session.kicked ? say('watching') : say(status.line));
     setText(this.more, this.statusMore(view));
     this.status.dataset.mood = status.mood;
+    this.putHere.hidden = this.aim === null;
+    if (this.aim) setText(this.putHere, say('putHere', { at: pointName(this.aim) }));
     const { series } = view.room;
     setText(this.series, series.X + series.O === 0 ? '' : `${series[first]} : ${series[otherSide(first)]}`);
     this.board.update({
@@ -171,34 +206,36 @@ export class RoomScreen implements Screen {
 
   private statusMore(view: View): string {
     if (this.session.kicked) return say('kicked');
+    if (this.session.link.kind !== 'connected' && view.room.phase === 'PLAYING') return say('clockGoesOn');
     const more = statusOf(view).more;
     if (more) return say(more);
-    if (this.aiming) return say('aimHint');
+    if (this.aim) return say('aimHint');
     return view.seated && view.mySide === null ? say('watching') : '';
   }
 
-  private showVeil(): void {
-    const { view, missing } = this.session;
-    this.veil.hidden = view !== null;
-    if (missing) setText(this.veil, say('noRoom'));
-    this.element.dataset.entered = String(view !== null);
+  private showMissing(): void {
+    if (this.element.dataset.entered === 'missing') return;
+    this.element.dataset.entered = 'missing';
+    document.title = this.title();
+    const head = h('h1', { tabindex: -1 }, say('noRoom'));
+    this.element.replaceChildren(
+      h('div', { class: 'card missing', role: 'alert' }, head, h('p', {}, say('noRoomMore')), h('a', { class: 'primary', href: '#/' }, say('toLobby'))),
+    );
   }
 
   private showWire(): void {
     const { link } = this.session;
     const left = link.kind === 'waiting' ? shownSeconds(link.until - performance.now()) : 0;
-    const text =
-      link.kind === 'waiting' ? say('reconnecting', { n: Math.max(1, left) }) : say(link.kind);
+    setText(this.wireText, link.kind === 'waiting' ? say('reconnecting', { n: Math.max(1, left) }) : say(link.kind));
+    this.now.hidden = link.kind !== 'waiting';
     this.wire.dataset.state = link.kind;
-    const label = this.wire.lastElementChild;
-    if (label) setText(label, text);
     this.element.dataset.link = link.kind;
   }
 
   private showFacts({ room }: View): void {
     const facts = [
       say(room.rule === 'RENJU' ? 'renju' : 'standard'),
-      say('seconds', { n: room.turnSeconds }),
+      clockText(prefs.language, room.clock.mode, room.clock.rules, room.turnSeconds),
       room.state.step > 0 ? say('move', { n: room.state.step }) : '',
       room.series.draws > 0 ? say('draws', { n: room.series.draws }) : '',
       room.spectators > 0 ? say('watchers', { n: room.spectators }) : '',
@@ -209,22 +246,38 @@ export class RoomScreen implements Screen {
   private wanted(view: View): string {
     const { room, mySide } = view;
     if (this.session.kicked) return 'kicked';
-    if (room.phase === 'PLAYING') return mySide === null ? 'none' : this.resigning ? 'sure' : 'resign';
-    if (mySide === null) return 'none';
+    if (mySide === null || !view.seated) return 'none';
+    if (room.phase === 'PLAYING') return this.sure ?? `play ${this.restart(view, mySide)}`;
     if (room.phase === 'ENDED') return 'again';
     const ready = room.seats[mySide].ready ? '' : 'ready ';
     return room.mode === 'PVP' && !room.seats[otherSide(mySide)].taken ? `${ready}share` : ready || 'none';
   }
 
+  // How a new game can be had before this one is over.
+  private restart(view: View, mySide: Side): 'startOver' | 'askNew' | 'agree' | 'asked' {
+    if (view.room.mode === 'PVE') return 'startOver';
+    const asking = asksRestart(view);
+    return asking === null ? 'askNew' : asking === mySide ? 'asked' : 'agree';
+  }
+
   private showActions(view: View): void {
-    if (view.room.phase !== 'PLAYING') this.resigning = false;
+    if (view.room.phase !== 'PLAYING' || view.room.gameId !== this.last?.room.gameId) this.sure = null;
     const wanted = this.wanted(view);
     const off = this.session.link.kind !== 'connected';
     if (wanted !== this.shownActions) {
       this.shownActions = wanted;
+      const held = this.actions.contains(document.activeElement);
       this.actions.replaceChildren(...this.makeActions(wanted));
+      if (held) this.keepFocus(view);
     }
     for (const one of this.actions.querySelectorAll<HTMLButtonElement>('button[data-command]')) one.disabled = off;
+  }
+
+  // The button that was pressed is gone. What comes next: the board, or the safe answer of a question.
+  private keepFocus(view: View): void {
+    const buttons = this.actions.querySelectorAll('button');
+    const next = this.sure ? buttons[buttons.length - 1] : myTurn(view) ? this.board.element : buttons[0];
+    next?.focus({ preventScroll: true });
   }
 
   private makeActions(wanted: string): Node[] {
@@ -234,21 +287,22 @@ export class RoomScreen implements Screen {
       return element;
     };
     const link = button(say('copyLink'), 'quiet', () => void copy(this.address, link));
+    const resign = command('resign', 'quiet', () => this.ask('resign'));
     switch (wanted) {
       case 'kicked':
         return [command('takeBackSeat', 'primary', () => this.session.resume())];
       case 'resign':
-        return [command('resign', 'quiet', () => this.ask(true)), link];
-      case 'sure':
-        return [
-          h('span', { class: 'question' }, say('resignSure')),
-          command('yes', 'danger', () => {
-            this.resigning = false;
-            this.session.command('resign');
-            this.update();
-          }),
-          button(say('no'), 'quiet', () => this.ask(false)),
-        ];
+        return this.question('resignSure', 'yes', 'resign');
+      case 'restart':
+        return this.question('startOverSure', 'startOverYes', 'restart');
+      case 'play startOver':
+        return [resign, command('startOver', 'quiet', () => this.ask('restart')), link];
+      case 'play askNew':
+        return [resign, command('askNew', 'quiet', () => this.session.command('restart')), link];
+      case 'play asked':
+        return [resign, link];
+      case 'play agree':
+        return [command('agree', 'primary', () => this.session.command('restart')), resign, link];
       case 'again':
         return [command('rematch', 'primary', () => this.session.command('restart')), link];
       case 'none':
@@ -272,10 +326,19 @@ export class RoomScreen implements Screen {
     return h('div', { class: 'share' }, h('div', { class: 'share-label' }, say('share')), field, press);
   }
 
-  private ask(sure: boolean): void {
-    this.resigning = sure;
+  private ask(about: 'resign' | 'restart' | null): void {
+    this.sure = about;
     this.update();
-    this.actions.querySelector('button')?.focus();
+    this.actions.scrollIntoView({ block: 'nearest' });
+  }
+
+  private question(text: Word, yes: Word, about: 'resign' | 'restart'): Node[] {
+    const sure = button(say(yes), 'danger', () => {
+      this.session.command(about);
+      this.ask(null);
+    });
+    sure.dataset.command = about;
+    return [h('span', { class: 'question', role: 'alert' }, say(text)), sure, button(say('no'), 'quiet', () => this.ask(null))];
   }
 
   private speakPoint(x: number, y: number): void {
@@ -309,22 +372,21 @@ export class RoomScreen implements Screen {
     if (link.kind === 'waiting') this.showWire();
     if (!view) return;
     const now = performance.now();
-    const { clock, room } = view;
     for (const side of ['X', 'O'] as const) {
-      const left = sideLeft(clock, side, room.turnSeconds, now);
-      const full = Math.max(room.turnSeconds * 1000, clock.banks ? Math.max(clock.banks.X, clock.banks.O) : 0);
-      const on = clock.running && clock.side === side;
-      this.seats[side].ring.show(left, full, on);
-      if (on) this.heed(view, side, left, fraction(left, full));
+      const reading = readClock(view.clock, side, view.room.turnSeconds, now);
+      const on = view.clock.running && view.clock.side === side;
+      this.seats[side].showClock(view, side, reading, on);
+      if (on && side === view.mySide) this.heed(view, reading);
     }
   }
 
-  // The last seconds of one's own turn.
-  private heed(view: View, side: Side, left: number, share: number): void {
-    const second = shownSeconds(left);
-    if (second === this.lastSecond || share === 0) return;
+  // The last seconds of one's own turn, and of a period.
+  private heed(view: View, reading: Reading): void {
+    const second = shownSeconds(reading.ms);
+    if (reading.periods < this.lastPeriods && reading.periods > 0) announce(timeNote(view, reading));
+    this.lastPeriods = reading.periods;
+    if (second === this.lastSecond) return;
     this.lastSecond = second;
-    if (side !== view.mySide) return;
     if (second <= 5 && second > 0) sound.tick();
     if (second === 10 || second === 5) announce(say('saidSeconds', { n: second }));
   }

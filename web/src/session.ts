@@ -43,8 +43,7 @@ export class Session {
         return;
       }
       if (error instanceof Refused && error.status === 404) {
-        this.missing = true;
-        this.events.onChange();
+        this.lose();
         return;
       }
       // Not to be reached: the connection below goes on trying.
@@ -69,6 +68,20 @@ export class Session {
         onMessage: (source, body) => this.hear(source, body),
         onUnauthorized: () => this.events.onUnauthorized(),
       });
+  }
+
+  // There is no such room, or no longer: nothing to be connected to.
+  private lose(): void {
+    this.missing = true;
+    this.view = null;
+    this.wire?.close();
+    this.wire = null;
+    this.events.onChange();
+  }
+
+  // Not when the wait is over, but now.
+  hurry(): void {
+    this.wire?.again();
   }
 
   close(): void {
@@ -151,6 +164,10 @@ export class Session {
       // A key of an earlier life of this room: then as somebody new.
       this.key.set(null);
       this.resume();
+      return;
+    }
+    if (text(from.code) === 'NOT_FOUND') {
+      this.lose();
       return;
     }
     if (this.view) this.view = refuse(this.view);

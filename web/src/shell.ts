@@ -79,21 +79,29 @@ function header(redraw: () => void): HTMLElement {
 }
 
 let version = '';
+let versionText: HTMLElement | null = null;
 
-function footer(): HTMLElement {
-  const about = h('span', { class: 'version' }, version ? say('version', { v: version }) : '');
-  if (!version)
-    serverVersion()
-      .then((found) => {
-        version = found;
-        if (found) setText(about, say('version', { v: found }));
-      })
-      .catch(() => undefined);
-  return h('footer', { class: 'bottom' }, h('span', {}, say('footer')), about);
+// Asked once; a server with a token does not tell before it has one.
+async function tellVersion(): Promise<void> {
+  try {
+    version ||= await serverVersion();
+  } catch {
+    return;
+  }
+  if (version && versionText) setText(versionText, say('version', { v: version }));
 }
 
+function footer(): HTMLElement {
+  versionText = h('span', { class: 'version' });
+  void tellVersion();
+  return h('footer', { class: 'bottom' }, h('span', {}, say('footer')), versionText);
+}
+
+// These stay when the screen changes: a live region speaks only of what changes inside it, and a
+// question must not vanish with the screen that asked it.
 const announcer = h('div', { class: 'unseen', 'aria-live': 'polite' });
 const toasts = h('div', { class: 'toasts', role: 'status' });
+const stage = h('div', { class: 'page' });
 
 export function announce(text: string): void {
   setText(announcer, text);
@@ -105,15 +113,17 @@ export function toast(text: string): void {
   setTimeout(() => element.remove(), 4000);
 }
 
-export function mount(screen: Screen, redraw: () => void): void {
+// `fresh`: another screen, which one begins to read at its head. The same one in another language
+// or colour leaves the focus on the button that asked for it.
+export function mount(screen: Screen, redraw: () => void, fresh: boolean): void {
+  const tools = [...document.querySelectorAll('.tool')];
+  const pressed = document.activeElement ? tools.indexOf(document.activeElement) : -1;
   document.title = screen.title();
-  document.body.replaceChildren(
-    header(redraw),
-    h('main', { class: 'main', id: 'main' }, screen.element),
-    footer(),
-    toasts,
-    announcer,
-  );
+  const main = h('main', { class: 'main', id: 'main', tabindex: -1 }, screen.element);
+  stage.replaceChildren(header(redraw), main, footer());
+  if (!stage.isConnected) document.body.replaceChildren(stage, toasts, announcer);
+  else if (fresh) main.focus({ preventScroll: true });
+  else if (pressed >= 0) document.querySelectorAll<HTMLElement>('.tool')[pressed]?.focus();
 }
 
 // One question at a time, however many calls were refused meanwhile.
@@ -131,22 +141,22 @@ export function askToken(): Promise<void> {
     const form = h(
       'form',
       {},
-      h('h2', {}, say('tokenTitle')),
-      h('p', {}, prefs.token ? say('tokenWrong') : say('tokenText')),
+      h('h2', { id: 'token-title' }, say('tokenTitle')),
+      h('p', { id: 'token-text' }, prefs.token ? say('tokenWrong') : say('tokenText')),
       h('label', { for: 'token' }, say('tokenLabel')),
       input,
       h('button', { class: 'primary', type: 'submit' }, say('tokenSave')),
     );
-    const dialog = h('dialog', { class: 'ask' }, form);
+    const dialog = h('dialog', { class: 'ask', 'aria-labelledby': 'token-title', 'aria-describedby': 'token-text' }, form);
     dialog.addEventListener('cancel', (event) => event.preventDefault());
     form.addEventListener('submit', (event) => {
       event.preventDefault();
       if (input.value.trim() === '') return;
       setToken(input.value.trim());
-      version = '';
       dialog.close();
       dialog.remove();
       asking = null;
+      void tellVersion();
       resolve();
     });
     document.body.append(dialog);

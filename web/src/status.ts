@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // What is going on, in one line and a half.
 
+import { otherSide, type Side } from './frames';
 import type { Word } from './i18n';
 import { myTurn, type View } from './view';
 
@@ -26,19 +27,34 @@ function waiting({ room, mySide }: View): Status {
   const say = (line: Word): Status => ({ line, more: null, mood: 'wait' });
   if (mySide === null) return say('waitPlayers');
   if (!room.seats[mySide].ready) return say('waitReady');
-  return say(X.taken && O.taken ? 'waitTheirReady' : 'waitOther');
+  if (!X.taken || !O.taken) return say('waitOther');
+  return say(room.seats[otherSide(mySide)].connected ? 'waitTheirReady' : 'waitBack');
+}
+
+// Who asks for a new game before this one is over?
+export function asksRestart({ room, mySide }: View): Side | null {
+  if (room.phase !== 'PLAYING') return null;
+  const asking = (['X', 'O'] as const).filter((side) => room.seats[side].wantsRestart);
+  return asking.find((side) => side !== mySide) ?? asking[0] ?? null;
+}
+
+function offer(view: View): Word | null {
+  const side = asksRestart(view);
+  if (side === null) return null;
+  return side === view.mySide ? 'youAsk' : side === 'X' ? 'blackAsks' : 'whiteAsks';
 }
 
 function playing(view: View): Status {
-  if (myTurn(view)) return { line: view.pending ? 'sending' : 'yourMove', more: null, mood: 'mine' };
-  if (view.mySide !== null) return { line: 'theirMove', more: null, mood: 'theirs' };
-  return { line: view.room.state.current === 'X' ? 'blackMove' : 'whiteMove', more: null, mood: 'theirs' };
+  const more = offer(view);
+  if (myTurn(view)) return { line: view.pending ? 'sending' : 'yourMove', more, mood: 'mine' };
+  if (view.mySide !== null) return { line: 'theirMove', more, mood: 'theirs' };
+  return { line: view.room.state.current === 'X' ? 'blackMove' : 'whiteMove', more, mood: 'theirs' };
 }
 
-function ended({ room, mySide, timedOut }: View): Status {
+function ended({ room, mySide, timedOut, gaveUp }: View): Status {
   const { winner, line } = room.state;
   if (winner === 'DRAW' || winner === null) return { line: 'draw', more: 'boardFull', mood: 'draw' };
-  const more: Word = line ? 'byLine' : timedOut ? 'onTime' : 'byResign';
+  const more: Word = line ? 'byLine' : timedOut ? 'onTime' : gaveUp ? 'byResign' : 'resignOrTime';
   if (mySide === null) return { line: winner === 'X' ? 'blackWins' : 'whiteWins', more, mood: 'over' };
   return winner === mySide ? { line: 'youWin', more, mood: 'won' } : { line: 'youLose', more, mood: 'lost' };
 }

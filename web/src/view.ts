@@ -6,7 +6,7 @@
 //   other gameId                 only STATE and SNAPSHOT are taken: they begin a new game
 //   the answer to resume (full)  replaces all, whatever its seq: the server may have started again
 
-import { type Clock, mergeClock, startClock, stopClock } from './clock';
+import { type Clock, mergeClock, stopClock, wholeTurn } from './clock';
 import type { Frame, GameState, Point, Room, Side } from './frames';
 
 export interface View {
@@ -16,17 +16,19 @@ export interface View {
   seated: boolean; // the server has said which side is ours; a new game swaps sides, so it must again
   pending: Point | null; // sent, and not yet in a STATE
   timedOut: Side | null; // whose time ran out in this game
+  gaveUp: boolean; // seen to end without a line and without a timeout
 }
 
 export function enter(room: Room, mySide: Side | null, old: View | null, now: number): View {
   const sameGame = old !== null && old.room.gameId === room.gameId;
   return {
     room,
-    clock: startClock(room.clock, now),
+    clock: mergeClock(sameGame ? old.clock : null, room.clock, now),
     mySide,
     seated: true,
     pending: null,
     timedOut: sameGame ? old.timedOut : null,
+    gaveUp: sameGame && old.gaveUp,
   };
 }
 
@@ -88,8 +90,14 @@ function timeout(view: View, frame: Extract<Frame, { type: 'TIMEOUT' }>, now: nu
 function clockAfter(view: View, next: GameState, now: number): Clock {
   if (next.over) return stopClock(view.clock, now);
   if (next.step === view.room.state.step && next.gameId === view.room.state.gameId) return view.clock;
-  const leftMs = view.clock.banks ? view.clock.banks[next.current] : view.room.turnSeconds * 1000;
+  const leftMs = wholeTurn(view.clock, next.current, view.room.turnSeconds);
   return { ...view.clock, side: next.current, leftMs, running: false, deadlineEpochMs: null, receivedAt: now };
+}
+
+function seenToGiveUp(view: View, next: GameState): boolean {
+  if (view.gaveUp) return true;
+  const decided = next.over && (next.winner === 'X' || next.winner === 'O');
+  return decided && next.line === null && view.timedOut === null && view.room.phase === 'PLAYING';
 }
 
 function state(view: View, frame: Extract<Frame, { type: 'STATE' }>, now: number): View {
@@ -110,7 +118,15 @@ function state(view: View, frame: Extract<Frame, { type: 'STATE' }>, now: number
     seated: sameGame && view.seated,
     pending: sameGame && next.step === view.room.state.step && !next.over ? view.pending : null,
     timedOut: sameGame ? view.timedOut : null,
+    gaveUp: sameGame && seenToGiveUp(view, next),
   };
+}
+
+// The clock of a game that is over stands where it stood; what is in the banks is told.
+function clockOf(view: View, room: Room, sameGame: boolean, now: number): Clock {
+  if (!room.state.over || !sameGame) return mergeClock(view.clock, room.clock, now);
+  const { banks, periods, rules } = room.clock;
+  return { ...stopClock(view.clock, now), banks, periods, rules };
 }
 
 function snapshot(view: View, frame: Extract<Frame, { type: 'SNAPSHOT' }>, now: number): View {
@@ -121,8 +137,9 @@ function snapshot(view: View, frame: Extract<Frame, { type: 'SNAPSHOT' }>, now: 
     ...view,
     room,
     seated: sameGame && view.seated,
-    clock: room.state.over && sameGame ? stopClock(view.clock, now) : mergeClock(view.clock, room.clock, now),
+    clock: clockOf(view, room, sameGame, now),
     pending: moved ? null : view.pending,
     timedOut: sameGame ? view.timedOut : null,
+    gaveUp: sameGame && view.gaveUp,
   };
 }

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 
+import { clockText, duration } from '../src/clock_text';
 import { fill, pickLanguage, say, sayRefusal, words } from '../src/i18n';
 
 const holes = (text: string) => [...text.matchAll(/\{(\w+)\}/g)].map((match) => match[1]).sort();
@@ -30,7 +31,7 @@ test('holes are filled', () => {
 
 test('a code becomes a sentence, and an unknown one tells what the server said', () => {
   assert.equal(sayRefusal('en', 'NOT_YOUR_TURN', 'x'), 'It is not your turn.');
-  assert.equal(sayRefusal('zh', 'OCCUPIED', 'x'), '这里已经有棋子了。');
+  assert.equal(sayRefusal('zh', 'TAKEN', 'x'), '这里已经有棋子了。');
   assert.equal(sayRefusal('en', 'SOMETHING', 'the moon is full'), 'The server refused: the moon is full');
   assert.equal(sayRefusal('en', '', ''), 'The server refused: ?');
 });
@@ -39,4 +40,22 @@ test('the language is the one chosen, or the one of the browser', () => {
   assert.equal(pickLanguage('en', 'zh-CN'), 'en');
   assert.equal(pickLanguage(null, 'zh-TW'), 'zh');
   assert.equal(pickLanguage('xx', 'de-DE'), 'en');
+});
+
+test('a kind of clock is told with its numbers, or by its name', () => {
+  const fischer = { bankMs: 300000, extraMs: 3000, periods: 0 };
+  assert.equal(clockText('en', 'turn', null, 30), '30 s a move');
+  assert.equal(clockText('zh', 'turn', null, 90), '每步 1 分 30 秒');
+  assert.equal(clockText('en', 'fischer', fischer, 303), 'Fischer 5 min + 3 s');
+  assert.equal(clockText('en', 'fischer', null, 303), 'Fischer');
+  assert.equal(clockText('en', 'byoyomi', { bankMs: 300000, extraMs: 30000, periods: 3 }, 390), 'Byo-yomi 5 min + 3 × 30 s');
+  assert.equal(clockText('zh', 'byoyomi', { bankMs: 0, extraMs: 30000, periods: 3 }, 90), '读秒 3 × 30 秒');
+  assert.equal(duration('en', 0), '0 s');
+  assert.equal(duration('en', 90061000), '1 d 1 h');
+});
+
+test('a forbidden move is named', () => {
+  assert.equal(sayRefusal('en', 'FORBIDDEN_MOVE', 'double-three: two threes at once'), 'Forbidden: double three.');
+  assert.equal(sayRefusal('en', 'FORBIDDEN_MOVE', 'something new'), 'Renju forbids black this point.');
+  assert.equal(sayRefusal('en', 'TAKEN', 'a stone lies there'), 'There is a stone already.');
 });

@@ -4,10 +4,10 @@ import test from 'node:test';
 
 import { leftNow } from '../src/clock';
 import { EMPTY_BOARD, type Frame, readFrame, readRoom, type Side } from '../src/frames';
-import { statusOf } from '../src/status';
+import { asksRestart, statusOf } from '../src/status';
 import { apply, enter, myTurn, place, refuse, sit, type View } from '../src/view';
 
-const seat = { taken: true, ready: true, connected: true, ai: false };
+const seat = { taken: true, ready: true, connected: true, ai: false, wantsRestart: false };
 
 function state(more: object = {}) {
   return { gameId: 'g1', step: 0, board: EMPTY_BOARD, current: 'X', over: false, winner: null, lastMove: null, line: null, ...more };
@@ -17,7 +17,7 @@ function whole(more: object = {}) {
   return {
     roomId: 'r', gameId: 'g1', mode: 'PVP', rule: 'STANDARD', turnSeconds: 30, phase: 'PLAYING',
     seats: { X: seat, O: seat }, state: state(), series: { X: 0, O: 0, draws: 0 }, spectators: 0,
-    clock: { side: 'X', leftMs: 30000, deadlineEpochMs: 5, running: true, mode: 'per-turn', banks: null }, seq: 10, ...more,
+    clock: { side: 'X', leftMs: 30000, deadlineEpochMs: 5, running: true, mode: 'turn', banks: null }, seq: 10, ...more,
   };
 }
 
@@ -116,6 +116,8 @@ test('every phase has its line, for players and for those who watch', () => {
   assert.equal(line(room('X', { phase: 'WAITING', seats: { X: { ...seat, ready: false }, O: free } })), 'waitReady');
   assert.equal(line(room('X', { phase: 'WAITING', seats: { X: seat, O: free } })), 'waitOther');
   assert.equal(line(room('X', { phase: 'WAITING', seats: { X: seat, O: { ...seat, ready: false } } })), 'waitTheirReady');
+  const away = { X: seat, O: { ...seat, ready: false, connected: false } };
+  assert.equal(line(room('X', { phase: 'WAITING', seats: away })), 'waitBack');
   assert.equal(line(room('X')), 'yourMove');
   assert.equal(line(place(room('X'), { x: 0, y: 0 })), 'sending');
   assert.equal(line(room('O')), 'theirMove');
@@ -143,5 +145,35 @@ test('what is not as promised does no harm', () => {
 
 test('a machine is always there and ready', () => {
   const view = room('X', { seats: { X: seat, O: { ai: true } }, mode: 'PVE' });
-  assert.deepEqual(view.room.seats.O, { taken: true, ready: true, connected: true, ai: true });
+  assert.deepEqual(view.room.seats.O, { taken: true, ready: true, connected: true, ai: true, wantsRestart: false });
+});
+
+test('who asks for a new game is named, to players and to those who watch', () => {
+  const asked = { seats: { X: seat, O: { ...seat, wantsRestart: true } } };
+  assert.equal(statusOf(room('X', asked)).more, 'whiteAsks');
+  assert.equal(statusOf(room('O', asked)).more, 'youAsk');
+  assert.equal(statusOf(room(null, asked)).more, 'whiteAsks');
+  assert.equal(statusOf(room('X')).more, null);
+  assert.equal(asksRestart(room('X', { ...asked, phase: 'ENDED' })), null);
+});
+
+test('a game that ended before our eyes without a line or a timeout was given up', () => {
+  const over = { state: state({ over: true, winner: 'O' }), series: null };
+  assert.equal(statusOf(apply(room(), frame('STATE', 11, over), 0)).more, 'byResign');
+  assert.equal(statusOf(room('X', { phase: 'ENDED', state: over.state })).more, 'resignOrTime');
+});
+
+test('after a broken connection the clock of the same turn goes on, and never back', () => { // C-18
+  const before = room('X');
+  const late = whole({ clock: { side: 'X', leftMs: 21500, deadlineEpochMs: 5, running: true, mode: 'turn', banks: null } });
+  assert.equal(leftNow(enter(readRoom(late), 'X', before, 9000).clock, 9000), 21000);
+  assert.equal(leftNow(enter(readRoom({ ...late, gameId: 'g2' }), 'X', before, 9000).clock, 9000), 21500);
+});
+
+test('a bank is counted down, and the next turn begins with the whole one', () => {
+  const rules = { bankMs: 60000, extraMs: 10000, periods: 2 };
+  const clock = { side: 'X', leftMs: 80000, deadlineEpochMs: 5, running: true, mode: 'byoyomi', banks: { X: 60000, O: 30000 }, periods: { X: 2, O: 1 }, rules };
+  const view = apply(room('X', { clock, turnSeconds: 80 }), frame('STATE', 11, played()), 1000);
+  assert.equal(view.clock.side, 'O');
+  assert.equal(leftNow(view.clock, 1000), 40000);
 });
