@@ -167,13 +167,26 @@ static void view_both(struct json_writer *writer, const char *name, int64_t x, i
     json_write_object_end(writer);
 }
 
+static const char *const mode_names[] = {
+    [TURN_EACH] = "turn",   [TURN_FISCHER] = "fischer", [TURN_BRONSTEIN] = "bronstein",
+    [TURN_DELAY] = "delay", [TURN_BYOYOMI] = "byoyomi",
+};
+
+/* As the room was made: 5 min and 3 s a move, 3 periods of 30 s. */
+static void view_rules(struct json_writer *writer, const char *name, const struct turn_rules *rules)
+{
+    json_write_key(writer, name);
+    json_write_object(writer);
+    room_view_field(writer, "mode", mode_names[rules->mode]);
+    room_view_number(writer, "bankMs", rules->bank_ms);
+    room_view_number(writer, "extraMs", rules->extra_ms);
+    room_view_number(writer, "periods", rules->periods);
+    json_write_object_end(writer);
+}
+
 static void view_clock(struct json_writer *writer, const struct engine *engine,
                        const struct room *room)
 {
-    static const char *const modes[] = {
-        [TURN_EACH] = "turn",   [TURN_FISCHER] = "fischer", [TURN_BRONSTEIN] = "bronstein",
-        [TURN_DELAY] = "delay", [TURN_BYOYOMI] = "byoyomi",
-    };
     const struct turn_clock *clock = &room->clock;
     int64_t now = engine_now_ms(engine);
     bool runs = room_timed(room);
@@ -193,7 +206,8 @@ static void view_clock(struct json_writer *writer, const struct engine *engine,
     room_view_field(writer, "onTimeout", room_view_flag(room));
     room_view_number(writer, "graceMs", room->grace_ms);
     room_view_number(writer, "creditedMs", room->credited_ms);
-    room_view_field(writer, "mode", modes[clock->rules.mode]);
+    room_view_field(writer, "mode", mode_names[clock->rules.mode]);
+    view_rules(writer, "rules", &clock->rules);
     if (clock->rules.mode == TURN_EACH)
         room_view_field(writer, "banks", NULL);
     else
@@ -252,6 +266,7 @@ void room_view_row(struct json_writer *writer, const struct rooms *rooms, const 
     room_view_number(writer, "turn_seconds", room_turn_seconds(room));
     room_view_field(writer, "phase", phase_name(room));
     if (in_list) {
+        view_rules(writer, "clock", &room->clock.rules);
         const struct table *table = table_find(rooms, (struct bytes){room->id, ROOM_ID_BYTES});
         int64_t players = 0;
         for (int side = 0; side < ROOM_SIDES; side++)
