@@ -140,7 +140,34 @@ static const struct command new_command = {
 
 /* ---- ls */
 
-static const struct option_row ls_rows[] = {LIST_LIMIT_ROW, LIST_ALL_ROW};
+struct ls_rooms {
+    struct list_options list; /* first */
+    char phase[16];
+    bool newest;
+};
+
+static bool read_phase(const char *value, void *into)
+{
+    char *phase = ((struct ls_rooms *)into)->phase;
+    return take_upper(value, phase) &&
+           (strcmp(phase, "WAITING") == 0 || strcmp(phase, "PLAYING") == 0 ||
+            strcmp(phase, "ENDED") == 0);
+}
+
+static bool read_newest(const char *value, void *into)
+{
+    (void)value;
+    ((struct ls_rooms *)into)->newest = true;
+    return true;
+}
+
+static const struct option_row ls_rows[] = {
+    {"--phase", "PHASE", "only those that are WAITING, PLAYING or ENDED",
+     "WAITING, PLAYING or ENDED", read_phase},
+    {"--newest", NULL, "the one that was made last comes first", "", read_newest},
+    LIST_LIMIT_ROW,
+    LIST_ALL_ROW,
+};
 
 static int ls_run(int argc, char **argv)
 {
@@ -148,15 +175,20 @@ static int ls_run(int argc, char **argv)
                                         ">TURN S", ">PLAYERS", ">WATCHING"};
     static const struct list rooms = {"rooms", heads, sizeof heads / sizeof heads[0],
                                       room_text_row};
-    struct list_options options = {.limit = LIST_LIMIT_DEFAULT};
+    struct ls_rooms ls = {.list = {.limit = LIST_LIMIT_DEFAULT}};
     struct words words = {argc, argv};
     struct client client;
+    char path[CLIENT_PATH_BYTES_MAX] = "/v1/rooms";
     int code;
-    if (!command_begin(&ls_verb, &words, &options, &code))
+    if (!command_begin(&ls_verb, &words, &ls, &code))
         return code;
-    code = client_init(&client, &ls_verb, &options.client);
+    code = client_init(&client, &ls_verb, &ls.list.client);
+    if (code == EXIT_DONE &&
+        ((ls.phase[0] != '\0' && !client_query(&client, "phase", ls.phase, path)) ||
+         (ls.newest && !client_query(&client, "order", "newest", path))))
+        code = EXIT_USAGE;
     if (code == EXIT_DONE)
-        code = list_print(&client, &options, &rooms, "/v1/rooms");
+        code = list_print(&client, &ls.list, &rooms, path);
     client_release(&client);
     return code;
 }
@@ -166,7 +198,7 @@ static const struct command ls_verb = {
     .text = "which rooms are there?",
     .usage = "[OPTION...]",
     .about = "Lists the gomoku rooms. With --json: a page of the server's JSON a line.\n",
-    .after = "example: tocsin room ls\n",
+    .after = "example: tocsin room ls --phase waiting --newest\n",
     .rows = ls_rows,
     .row_count = sizeof ls_rows / sizeof ls_rows[0],
     .client = true,

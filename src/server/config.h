@@ -103,10 +103,19 @@ struct config_ws {
     uint64_t topics;
 };
 
+struct config_turn {
+    uint64_t seconds;
+    unsigned aiTimed;
+};
+
 struct config_gomoku {
     uint64_t rooms;
-    uint64_t turn_seconds;
-    unsigned ai_timed;
+    uint64_t waiting_idle;
+    struct config_turn turn;
+};
+
+struct config_instance {
+    char *id; /* "": not given. Else it names the node, when all is finished. */
 };
 
 struct config_tls {
@@ -128,6 +137,7 @@ struct config {
     char *data;
     unsigned store; /* enum config_store */
     char *node;
+    struct config_instance instance;
     unsigned clock; /* enum config_clock */
     struct config_tokens tokens;
     struct config_list allowed_hosts;

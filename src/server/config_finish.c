@@ -125,9 +125,37 @@ static enum tocsin_status check_tokens(struct config *config, struct config_why 
     return TOCSIN_OK;
 }
 
+static uint8_t source_of(const struct config *config, const char *path)
+{
+    return config->sources[config_row_find(bytes_of(path)) - config_table];
+}
+
+/* instance.id is the node's name under another name: where both are given, the stronger source
+ * counts, and in one source they must agree. */
+static enum tocsin_status name_node(struct config *config, struct config_why *ret_why)
+{
+    struct config_spot spot = spot_of("instance.id");
+    uint8_t id_from = source_of(config, "instance.id");
+    uint8_t node_from = source_of(config, "node");
+    if (config->instance.id[0] == '\0' || node_from > id_from ||
+        strcmp(config->instance.id, config->node) == 0)
+        return TOCSIN_OK;
+    if (node_from == id_from)
+        return config_refuse(ret_why, &spot, "%s, but node is %s: give one of the two",
+                             config->instance.id, config->node);
+    char *name = strdup(config->instance.id);
+    if (name == NULL)
+        return TOCSIN_NO_MEMORY;
+    free(config->node);
+    config->node = name;
+    return TOCSIN_OK;
+}
+
 enum tocsin_status config_finish(struct config *config, struct config_why *ret_why)
 {
     enum tocsin_status status = check_tokens(config, ret_why);
+    if (status == TOCSIN_OK)
+        status = name_node(config, ret_why);
     if (status == TOCSIN_OK)
         status = check_listen(config, ret_why);
     if (status == TOCSIN_OK)

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* The table as text: the complete YAML of a configuration, and the help. */
-#include <assert.h>
 #include <string.h>
 
 #include "server/config.h"
@@ -145,20 +144,25 @@ static void describe(const struct config_row *row, bool with_default, struct buf
     buffer_append_byte(out, '\0');
 }
 
-/* The section's own line when it begins with this row; answers how far it is indented. */
-static size_t put_section(const struct config_row *row, struct buffer *out)
+/* The lines of the sections that begin with this row. Answers what is left of its path, and how
+ * far that is indented. */
+static const char *put_sections(const struct config_row *row, size_t *ret_indent,
+                                struct buffer *out)
 {
-    const char *dot = strchr(row->path, '.');
-    if (dot == NULL)
-        return 0;
-    assert(strchr(dot + 1, '.') == NULL); /* one level is all the table has */
-    size_t size = (size_t)(dot - row->path);
-    if (row == config_table || strncmp(row[-1].path, row->path, size + 1) != 0) {
-        buffer_append_byte(out, '\n');
-        buffer_append(out, row->path, size);
-        buffer_append_text(out, ":");
+    const char *name = row->path;
+    size_t indent = 0;
+    for (const char *dot; (dot = strchr(name, '.')) != NULL; name = dot + 1) {
+        size_t size = (size_t)(dot - row->path);
+        if (row == config_table || strncmp(row[-1].path, row->path, size + 1) != 0) {
+            buffer_append_byte(out, '\n');
+            put_blanks(out, indent);
+            buffer_append(out, name, (size_t)(dot - name));
+            buffer_append_text(out, ":");
+        }
+        indent += 2;
     }
-    return 2;
+    *ret_indent = indent;
+    return name;
 }
 
 void config_print(const struct config *config, bool secrets, struct buffer *out)
@@ -168,8 +172,8 @@ void config_print(const struct config *config, bool secrets, struct buffer *out)
     buffer_append_text(out, head);
     for (size_t i = 0; i < config_table_count; i++) {
         const struct config_row *row = &config_table[i];
-        size_t indent = put_section(row, out);
-        const char *name = indent > 0 ? strchr(row->path, '.') + 1 : row->path;
+        size_t indent;
+        const char *name = put_sections(row, &indent, out);
         buffer_append_byte(out, '\n');
         put_wrapped(out, indent, "# ", row->text);
         describe(row, false, &words);

@@ -3,7 +3,7 @@
  *
  * One row each; a new setting is a field in struct config and a row here. The path in the
  * file is the field's own (limits.body_bytes); the variable follows from the path. Rows of one
- * section stand together.
+ * section stand together, those of a section inside it last.
  */
 #ifndef TOCSIN_SERVER_CONFIG_TABLE_H
 #define TOCSIN_SERVER_CONFIG_TABLE_H
@@ -82,6 +82,8 @@ struct config_row {
         "none.")
 
 #define CONFIG_TABLE_SECTIONS(ROW)                                                                 \
+    ROW(instance.id, TEXT, "", 0, 64, name,                                                        \
+        "The name of this node, as `node`: give one of the two.")                                  \
     ROW(tls.certificate, TEXT, "", 0, 4000, any,                                                   \
         "The certificate with its chain, a PEM file. None: plain HTTP.")                           \
     ROW(tls.key, TEXT, "", 0, 4000, any, "The certificate's private key, a PEM file.")             \
@@ -165,9 +167,13 @@ struct config_row {
 #define CONFIG_TABLE_GOMOKU(ROW)                                                                   \
     ROW(gomoku.rooms, NUMBER, "10000", 1, 1000000, none,                                           \
         "Gomoku rooms that may be kept; one more is 429.")                                         \
-    ROW(gomoku.turn_seconds, NUMBER, "30", 1, 3600, none,                                          \
+    ROW(gomoku.waiting_idle, TIME, "10m", CONFIG_SECOND, CONFIG_DAY, none,                         \
+        "A room in which no game has begun, and nobody is, is dropped after this time; others "    \
+        "after 24 hours.")                                                                         \
+    ROW(gomoku.turn.seconds, NUMBER, "30", 1, 3600, none,                                          \
         "How long a turn may take in a room that does not say.")                                   \
-    ROW(gomoku.ai_timed, CHOICE, "false", 0, 0, truth, "Whether the clock of the machine runs too.")
+    ROW(gomoku.turn.aiTimed, CHOICE, "false", 0, 0, truth,                                         \
+        "Whether the clock of the machine runs too.")
 
 extern const struct config_row config_table[];
 extern const size_t config_table_count;

@@ -229,7 +229,8 @@ static enum tocsin_status copy_fitting(const struct config_row *row, struct byte
     char *copy = config_copy(text);
     if (copy == NULL)
         return TOCSIN_NO_MEMORY;
-    if (row->form->fits != NULL && !row->form->fits(copy)) {
+    bool nothing = row->type == CONFIG_TEXT && row->min == 0 && text.size == 0;
+    if (row->form->fits != NULL && !nothing && !row->form->fits(copy)) {
         free(copy);
         return config_refuse_value(ret_why, spot, row, text);
     }

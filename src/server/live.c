@@ -296,14 +296,15 @@ static enum tocsin_status create_rooms(struct live *live)
     const struct config *config = server->config;
     struct rooms_limits limits = rooms_limits_default;
     limits.rooms = config->gomoku.rooms;
+    limits.waiting_idle_ms = (int64_t)config->gomoku.waiting_idle;
     return rooms_create(
         &(struct rooms_options){
             .engine = server->engine,
             .idem = server->idem,
             .countdowns = server->countdowns,
             .limits = limits,
-            .turn_seconds = (int64_t)config->gomoku.turn_seconds,
-            .ai_timed = config->gomoku.ai_timed != 0,
+            .turn_seconds = (int64_t)config->gomoku.turn.seconds,
+            .ai_timed = config->gomoku.turn.aiTimed != 0,
             .port = {port_publish, port_has_subscribers, port_send_to, port_think, port_chance,
                      live},
             .hash_key = {server_chance(server), server_chance(server)},

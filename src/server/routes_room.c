@@ -53,13 +53,45 @@ void room_get(const struct route_request *request)
                   (struct bytes){request->param, request->param_size}, read_answered, self);
 }
 
+/* Which of the words it is, from 1; 0: it is not given. False: refused. */
+static bool query_word(const struct route_request *request, const char *name,
+                       const char *const *words, const char *complaint, int *ret_which)
+{
+    char room[16];
+    struct bytes text;
+    *ret_which = 0;
+    if (http_query_find(request->http->query, name).at == NULL)
+        return true;
+    if (!query_text(request, name, room, sizeof room, &text))
+        return false;
+    for (int i = 0; words[i] != NULL; i++) {
+        if (bytes_are(text, words[i])) {
+            *ret_which = i + 1;
+            return true;
+        }
+    }
+    answer_invalid(request, complaint);
+    return false;
+}
+
 void room_list(const struct route_request *request)
 {
-    uint64_t limit;
-    uint64_t after;
-    if (!query_page(request, &limit, &after))
+    static const char *const names[] = {"phase", "order", "limit", "after"};
+    static const char *const phases[] = {"WAITING", "PLAYING", "ENDED", NULL}; /* room.h */
+    static const char *const orders[] = {"changed", "newest", NULL};
+    struct rooms_query query = {0};
+    uint64_t limit = QUERY_LIMIT_DEFAULT;
+    int order;
+    if (!query_fits(request, names, 4) ||
+        !query_word(request, "phase", phases, "phase: must be WAITING, PLAYING or ENDED",
+                    &query.phase) ||
+        !query_word(request, "order", orders, "order: must be changed or newest", &order) ||
+        !query_whole(request, "limit", 1, QUERY_LIMIT_MAX, &limit) ||
+        !query_whole(request, "after", 0, INT64_MAX, &query.after))
         return;
+    query.limit = (uint32_t)limit;
+    query.newest = order == 2;
     struct read_request *self = read_begin(request, "");
     if (self != NULL)
-        rooms_list(live_rooms(request->server->live), after, (uint32_t)limit, read_answered, self);
+        rooms_list(live_rooms(request->server->live), &query, read_answered, self);
 }

@@ -100,6 +100,8 @@ static bool look(void *arg, enum tocsin_status status, const struct engine_recor
         look_ended(reading, status, next);
         return false;
     }
+    if (reading->kind.marks != 0 && (reading->kind.marks >> record->mark & 1) == 0)
+        return true;
     if (reading->count == reading->limit || reading->out.size > PAGE_BYTES) {
         reading->full = true;
         return false;

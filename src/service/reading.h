@@ -19,6 +19,7 @@ struct reading_kind {
     unsigned kind;
     const char *name; /* of a page's list: "countdowns" */
     uint32_t scan;    /* records one look of the store passes over */
+    uint64_t marks;   /* of a page: a bit for each mark that is wanted; 0: whatever it is */
     /* One value. DAMAGED: it cannot be read. */
     enum tocsin_status (*write)(void *service, struct json_writer *writer,
                                 const struct engine_record *record);

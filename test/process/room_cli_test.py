@@ -64,6 +64,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         path, _, query = self.path.partition("?")
         name = path.removeprefix("/v1/rooms").strip("/")
         if not name:
+            self.server.asked.append(query)
             self.answer(200, self.page(query))
         elif name in self.server.rooms:
             self.answer(200, self.server.rooms[name])
@@ -123,6 +124,10 @@ def ls_follows_the_cursor():
         done = tocsin("room", "ls", "--limit", "1", url=server.url)
         same((done.returncode, len(done.stdout.splitlines())), (0, 2))
         holds(done.stderr, "there are more: --all shows them")
+        server.asked.clear()
+        good(server, "ls", "--phase", "waiting", "--newest")
+        same([{*query.split("&")} >= {"phase=WAITING", "order=newest"} for query in server.asked], [True, True])
+        same(tocsin("room", "ls", "--phase", "over", url=server.url).returncode, 2)
 
 
 @alone

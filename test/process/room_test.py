@@ -57,10 +57,19 @@ def rooms_of_every_kind_are_made(server):
     same((answer["mode"], answer["rule"], answer["turn_seconds"]), ("PVP", "STANDARD", 30))
 
 
-@test("--set", "gomoku.turn_seconds=12")
+@test("--set", "gomoku.turn.seconds=12")
 def the_time_of_a_turn_is_configured(server):
     """C-05."""
     same(server.post("/v1/rooms", {}, 201)["turn_seconds"], 12)
+
+
+@test("--set", "gomoku.turn.aiTimed=true", "--set", "instance.id=gomoku-7f3a")
+def the_machine_and_the_instance_are_configured(server):
+    """C-05."""
+    with Player(server.url, make(server, mode="PVE")) as player:
+        same((player.resume(), player.do("ready"), player.place(7, 7)), (None, None, None))
+        same(server.get(f"/v1/rooms/{player.room}")["clock"]["side"], "O")
+    same(server.get("/v1/info")["node"], "gomoku-7f3a")
 
 
 @test()
@@ -94,12 +103,57 @@ def rooms_are_listed_found_and_limited(server):
         after = f"&after={page['next']}" if page["next"] is not None else None
     same([row["room_id"] for row in seen], made)
     same([row["players"] for row in seen], [0, 1, 0, 0, 1])
-    for query, word in (("limit=0", "limit"), ("after=x", "after"), ("limit=1001", "limit")):
+    for query, word in (("limit=0", "limit"), ("after=x", "after"), ("limit=1001", "limit"), ("phase=OVER", "phase"),
+                        ("phase=", "phase"), ("order=oldest", "order"), ("order", "order"), ("x=1", "x")):
         expect(server.call("GET", f"/v1/rooms?{query}"), 400, "VALIDATE_FAILED", word)
     for name in ("x", "0" * 16, "room", "x" * 255, "%E6%A3%8B"):
         expect(server.call("GET", f"/v1/rooms/{name}"), 404, "NOT_FOUND", "room")
     expect(server.call("GET", "/v1/rooms/" + "x" * 256), 400, "VALIDATE_FAILED", "id")
     same((server.metric('tocsin_rooms{phase="waiting"}'), server.metric("tocsin_rooms_limit")), (5, 5))
+
+
+@test(store="sqlite")
+def a_lobby_shows_the_newest_that_wait(server):
+    made = [make(server) for _ in range(30)]
+    for room in made[10:20]:
+        with Player(server.url, room) as player:
+            same((player.resume(), player.do("ready")), (None, None))
+            with Player(server.url, room) as other:
+                same((other.resume(), other.do("ready")), (None, None))
+
+    def listed(query):
+        seen, after = [], ""
+        while after is not None:
+            page = server.get(f"/v1/rooms?limit=7&{query}{after}")
+            seen += [row["room_id"] for row in page["rooms"]]
+            after = f"&after={page['next']}" if page["next"] is not None else None
+        return seen
+
+    waiting = made[:10] + made[20:]
+    same(listed("order=newest"), made[::-1])
+    same(listed("order=newest&phase=WAITING"), waiting[::-1])
+    same((listed("phase=WAITING"), listed("order=changed&phase=PLAYING")), (waiting, made[10:20]))
+    same(listed("phase=ENDED"), [])
+    for how in (15, 9):
+        server.restart(how)
+        same(listed("order=newest&phase=WAITING"), waiting[::-1])
+        same(sorted(listed("order=newest")), sorted(made))
+
+
+@test("--set", "gomoku.waiting_idle=5m")
+def a_room_nobody_came_to_is_dropped_soon(server):
+    empty, played = make(server), make(server, mode="PVE")
+    with Player(server.url, played) as player, Player(server.url, make(server)) as alone:
+        same((player.resume(), player.do("ready"), player.do("resign"), alone.resume()), (None, None, None, None))
+        server.advance("4m")
+        server.get(f"/v1/rooms/{empty}")
+        server.advance("61s")
+        wait_for(lambda: server.call("GET", f"/v1/rooms/{empty}").status == 404, "the empty room to be dropped")
+        same(server.get(f"/v1/rooms/{alone.room}")["phase"], "WAITING")
+    wait_for(lambda: server.metric("tocsin_room_sessions") == 0, "both to be gone")
+    server.advance("5m1s")
+    wait_for(lambda: server.call("GET", f"/v1/rooms/{alone.room}").status == 404, "the other to be dropped")
+    same(server.get(f"/v1/rooms/{played}")["phase"], "ENDED")
 
 
 @test(store="sqlite")
@@ -190,9 +244,11 @@ def check_frames(player):
 def two_play_to_a_win(server):
     with Game(server) as game, Player(server.url, game.room) as guest:
         black, white = game.players
-        same(sorted(black.told("gomoku.seat")[0]), ["roomId", "seatKey", "side"])
+        seat = black.told("gomoku.seat")[0]
+        same(sorted(seat), ["gameId", "roomId", "seatKey", "seq", "side", "type"])
         full = dict(black.told("gomoku.full")[0])
-        same((full.pop("mySide"), fits(full)["phase"]), ("X", "WAITING"))
+        same((full.pop("mySide"), full.pop("type"), fits(full)["phase"]), ("X", "FULL", "WAITING"))
+        same((seat["type"], seat["gameId"], seat["seq"]), ("SEAT", full["gameId"], full["seq"]))
         same((guest.resume(), guest.side, guest.key, guest.told("gomoku.full")[0]["mySide"]), (None, None, None, None))
         same(black.do("ready"), None)
         same(black.next("SNAPSHOT")["payload"]["phase"], "WAITING")
@@ -246,7 +302,6 @@ def stompjs_plays_a_game(server):
 def who_resigns_loses_and_another_game_swaps_sides(server):
     with Game(server) as game:
         first, second = game.begin().players
-        same(first.do("restart"), "NOT_ENDED")
         game.moves([(7, 7)])
         same(first.do("resign"), None)  # out of turn
         end = second.next("STATE")["payload"]
@@ -257,15 +312,17 @@ def who_resigns_loses_and_another_game_swaps_sides(server):
         same(second.do("restart"), None)
         room = first.next_of(lambda where, body: where == first.topic and body["gameId"] != old
                              and body["type"] == "SNAPSHOT", "the new game")["payload"]
-        same((room["phase"], room["state"]["board"], room["series"]), ("WAITING", EMPTY, {"X": 1, "O": 0, "draws": 0}))
-        same((room["seats"]["X"]["ready"], room["seats"]["O"]["ready"]), (True, False))
+        same((room["phase"], room["state"]["board"], room["series"]), ("PLAYING", EMPTY, {"X": 1, "O": 0, "draws": 0}))
         for player, side in ((first, "O"), (second, "X")):
             wait_for(lambda p=player: len(p.told("gomoku.seat")) == 2, "the new side")
-            same(player.told("gomoku.seat")[-1], {"roomId": game.room, "side": side, "seatKey": player.key})
-        same(first.do("restart"), None)  # both want it
+            seat = player.told("gomoku.seat")[-1]
+            same((seat["side"], seat["seatKey"], seat["gameId"]), (side, player.key, f"{game.room}-2"))
+        # Both pressed the button: sides are swapped once.
+        same((first.do("restart"), first.do("restart", gameId=old)), (None, "STALE_GAME"))
         state = second.next_of(lambda where, body: where == second.topic and body["type"] == "STATE"
                                and body["gameId"] != old, "play")["payload"]["state"]
         same((state["step"], state["current"], state["gameId"]), (0, "X", f"{game.room}-2"))
+        same(server.get(f"/v1/countdowns/gomoku:{game.room}")["version"], f"{game.room}-2:0")
         for player in (first, second):
             player.game = state["gameId"]
         same((first.place(0, 0), second.place(0, 0, old), second.place(0, 0)), ("NOT_YOUR_TURN", "STALE_GAME", None))
@@ -279,6 +336,41 @@ def who_resigns_loses_and_another_game_swaps_sides(server):
 
 
 @test()
+def a_game_is_left_off_when_both_want_it(server):
+    """C-07: the old clock is stopped, nobody scores; and who is not here is waited for after the end."""
+    with Game(server, turn_seconds=10) as game:
+        first, second = game.begin().players
+        game.moves([(7, 7)])
+        same((first.do("restart"), first.do("ready")), (None, None))
+        room = server.get(f"/v1/rooms/{game.room}")
+        same([room["seats"][side]["wantsRestart"] for side in SIDES], [True, False])
+        same(room["state"]["step"], 1)
+        server.advance("9s")
+        same(second.do("restart"), None)
+        room = server.get(f"/v1/rooms/{game.room}")
+        same((room["phase"], room["gameId"], room["state"]["board"]), ("PLAYING", f"{game.room}-2", EMPTY))
+        same((room["series"], room["clock"]["leftMs"]), ({"X": 0, "O": 0, "draws": 0}, 10000))
+        server.advance("9s")
+        same(server.get(f"/v1/rooms/{game.room}")["phase"], "PLAYING")
+        same(second.do("resign"), None)
+        second.close()
+        wait_for(lambda: not server.get(f"/v1/rooms/{game.room}")["seats"]["X"]["connected"], "the other to be gone")
+        same(first.do("restart"), None)
+        room = server.get(f"/v1/rooms/{game.room}")
+        same((room["phase"], room["gameId"]), ("WAITING", f"{game.room}-3"))
+        same([room["seats"][side]["ready"] for side in SIDES], [True, False])
+        check_frames(first)
+
+
+@test()
+def a_receipt_comes_after_what_it_is_for(server):
+    with Game(server) as game:
+        black = game.begin().players[0]
+        same(black.place(7, 7), None)  # the receipt is here
+        same([frame["payload"]["state"]["step"] for frame in black.all if frame["type"] == "STATE"], [0, 1])
+
+
+@test()
 def a_seat_is_kept_by_its_key(server):
     """C-10: spectators, a disconnect shows, the newest connection has the seat."""
     with Game(server) as game, Player(server.url, game.room) as guest:
@@ -287,11 +379,8 @@ def a_seat_is_kept_by_its_key(server):
         server.advance("1s")
         same(server.get(f"/v1/rooms/{game.room}")["spectators"], 1)
         black.cut()
-        def connected():
-            server.advance("100ms")
-            return server.get(f"/v1/rooms/{game.room}")["seats"]["X"]["connected"]
-        wait_for(lambda: not connected(), "black to be gone")
-        server.advance("1s")  # what is only seen is told a moment later, and at most once a second
+        wait_for(lambda: not server.get(f"/v1/rooms/{game.room}")["seats"]["X"]["connected"], "black to be gone")
+        server.advance("1s")  # it is told a moment later, by the clock that the test moves
         guest.next_of(lambda where, body: where == guest.topic and body["type"] == "SNAPSHOT"
                       and not body["payload"]["seats"]["X"]["connected"], "told that black is gone")
         before = server.get(f"/v1/rooms/{game.room}")["clock"]["deadlineEpochMs"]
@@ -306,6 +395,7 @@ def a_seat_is_kept_by_its_key(server):
                 same((newest.resume(black.key), newest.side), (None, "X"))
                 kicked = again.next_of(lambda where, _: where == "/user/queue/gomoku.kicked", "kicked")
                 same((kicked["roomId"], kicked["side"], kicked["gameId"]), (game.room, "X", newest.game))
+                same((kicked["type"], sorted(kicked)), ("KICKED", ["detail", "gameId", "roomId", "seq", "side", "type"]))
                 same(white.place(7, 8), None)
                 same((again.place(8, 7), newest.place(8, 7)), ("FORBIDDEN", None))
                 same((again.resume(black.key), again.place(0, 0)), (None, "NOT_YOUR_TURN"))
@@ -318,7 +408,7 @@ def what_may_not_be_is_refused_and_told(server):
     with Game(server) as game, Player(server.url, other) as stranger:
         black, white = game.players
         same(stranger.resume(), None)
-        same((black.place(0, 0), black.do("resign"), black.do("restart")), ("NOT_PLAYING", "NOT_PLAYING", "NOT_ENDED"))
+        same((black.place(0, 0), black.do("resign")), ("NOT_PLAYING", "NOT_PLAYING"))
         game.begin().moves([(7, 7)])
         place = {"roomId": game.room, "gameId": black.game, "x": 1, "y": 1}
         for player, body, code in (
@@ -456,7 +546,7 @@ def the_machine_answers_in_its_time(server):
                 player.reach(step + 1)
                 room = server.get(f"/v1/rooms/{player.room}")
                 same((room["clock"]["running"], room["seats"]["O"]), (False, {"taken": True, "ready": True, "connected": True,
-                                                                           "ai": True}))
+                                                                           "ai": True, "wantsRestart": False}))
                 server.advance("999ms")
                 time.sleep(0.6 if step == 0 else 0)
                 same(server.get(f"/v1/rooms/{player.room}")["state"]["step"], step + 1)

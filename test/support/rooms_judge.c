@@ -115,10 +115,13 @@ static void ended(struct rooms_judge *judge, struct judged_room *room, const jso
         blame(judge, about, "the series is not by player");
 }
 
-static void restarted(struct rooms_judge *judge, struct judged_room *room, const char *about)
+static void restarted(struct rooms_judge *judge, struct judged_room *room, const json_t *doc,
+                      const char *about)
 {
-    if (!room->ended)
-        blame(judge, about, "a new game before the end of the old one");
+    if (!room->ended && room->step == 0)
+        blame(judge, about, "a new game in place of one that has no stone");
+    if (room->ended == json_is_true(json_object_get(doc, "abandoned")))
+        blame(judge, about, "a new game before the end of the old one, or not told to be");
     room->game++;
     room->step = 0;
     room->ended = room->timed_out = false;
@@ -136,7 +139,7 @@ void judge_event(struct rooms_judge *judge, const struct store_event *event)
     (void)snprintf(about, sizeof about, "%s %.*s", type, (int)event->doc.size, event->doc.at);
     struct judged_room *room = room_of(judge, text_at(doc, "roomId"));
     if (strcmp(type, "restarted") == 0)
-        restarted(judge, room, about);
+        restarted(judge, room, doc, about);
     if (game_of(text_at(doc, "gameId")) != room->game)
         blame(judge, about, "another game than is on, %" PRIu64, room->game);
     if (strcmp(type, "moved") == 0)

@@ -55,7 +55,8 @@ TEST(config_printed_and_read_back_is_the_same)
                  "node: null.x\nallowed_origins: ['https://a.example:8443']\n"
                  "tokens: [{name: a, token: '=0123456789abcde'}, {name: b, token_file: '~'}]\n"
                  "misfire_grace: 90061001\nlimits: {head_bytes: 1025, docs_bytes: 1GiB}\n"
-                 "tls: {certificate: '- x', key: \"null\"}\n");
+                 "tls: {certificate: '- x', key: \"null\"}\n"
+                 "gomoku: {turn: {seconds: 7, aiTimed: true}, waiting_idle: 90s}\n");
     char *first = printed(&config, true);
     init(&again);
     assert_reads(&again, first);

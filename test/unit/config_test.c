@@ -435,3 +435,56 @@ TEST(config_forms_take_what_they_should_and_nothing_else)
         }
     }
 }
+
+/* C-05: under the names of the requirement. */
+TEST(config_of_the_game_has_a_section_in_a_section)
+{
+    struct config config;
+    struct config_why why = {""};
+    char timed[] = "TOCSIN_GOMOKU_TURN_AITIMED=true";
+    char *variables[] = {timed, NULL};
+    init(&config);
+    assert_int_equal(config.gomoku.turn.seconds, 30);
+    assert_int_equal(config.gomoku.turn.aiTimed, 0);
+    assert_reads(&config, "gomoku: {turn: {seconds: 45, aiTimed: false}, rooms: 7}\n"
+                          "instance:\n  id: gomoku-1\n");
+    assert_int_equal(config_read_environment(&config, variables, &why), TOCSIN_OK);
+    assert_sets(&config, "gomoku.turn.seconds", "60");
+    assert_int_equal(config_finish(&config, &why), TOCSIN_OK);
+    assert_int_equal(config.gomoku.turn.seconds, 60);
+    assert_int_equal(config.gomoku.turn.aiTimed, 1);
+    assert_int_equal(config.gomoku.rooms, 7);
+    assert_string_equal(config.node, "gomoku-1");
+    config_release(&config);
+}
+
+TEST(config_names_a_node_once)
+{
+    static const struct {
+        const char *yaml;
+        const char *flag; /* of instance.id; NULL: none */
+        const char *node; /* NULL: refused */
+    } rows[] = {
+        {"node: a\n", NULL, "a"},
+        {"node: a\n", "b", "b"}, /* a flag beats the file */
+        {"instance: {id: a}\n", NULL, "a"},
+        {"instance: {id: ''}\n", NULL, "n1"},
+        {"node: a\ninstance: {id: a}\n", NULL, "a"},
+        {"node: a\ninstance: {id: b}\n", NULL, NULL},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        struct config config;
+        struct config_why why = {""};
+        init(&config);
+        assert_reads(&config, rows[i].yaml);
+        if (rows[i].flag != NULL)
+            assert_sets(&config, "instance.id", rows[i].flag);
+        enum tocsin_status status = config_finish(&config, &why);
+        assert_int_equal(status, rows[i].node != NULL ? TOCSIN_OK : TOCSIN_INVALID);
+        if (rows[i].node != NULL)
+            assert_string_equal(config.node, rows[i].node);
+        else
+            assert_string_equal(why.text, "instance.id: b, but node is a: give one of the two");
+        config_release(&config);
+    }
+}

@@ -25,7 +25,8 @@ TEST(one_player_has_the_human_seat_and_play_begins_when_he_is_ready)
     assert_string_equal(rooms_world_side(&world, 1), "\"X\"");
     assert_string_equal(rooms_world_side(&world, 2), "null");
     assert_string_equal(rooms_world_at(&world, &players, "seats.O"),
-                        "{\"taken\":true,\"ready\":true,\"connected\":true,\"ai\":true}");
+                        "{\"taken\":true,\"ready\":true,\"connected\":true,\"ai\":true,"
+                        "\"wantsRestart\":false}");
     assert_string_equal(rooms_world_by(&world, &players, 1, ROOM_READY), "");
     assert_string_equal(rooms_world_at(&world, &players, "phase"), "\"PLAYING\"");
     rooms_world_release(&world);

@@ -53,7 +53,8 @@ TEST(a_refused_command_changes_nothing_and_says_why)
         {"far off", ROOM_PLACE, 1, 0, INT64_C(4294967296), 0, NULL, "VALIDATE_FAILED"},
         {"another game", ROOM_PLACE, 1, 0, 3, 3, "x-1", "STALE_GAME"},
         {"no game", ROOM_PLACE, 1, 0, 3, 3, "", "VALIDATE_FAILED"},
-        {"restart in the middle", ROOM_RESTART, 1, 0, 0, 0, "", "NOT_ENDED"},
+        {"restart of an old game", ROOM_RESTART, 1, 0, 0, 0, "x-0", "STALE_GAME"},
+        {"restart without a key", ROOM_RESTART, 1, -1, 0, 0, "", "FORBIDDEN"},
         {"resign without a key", ROOM_RESIGN, 1, -1, 0, 0, "", "FORBIDDEN"},
         {"resign of an old game", ROOM_RESIGN, 1, 0, 0, 0, "x-1", "STALE_GAME"},
     };
@@ -102,7 +103,6 @@ TEST(what_does_not_fit_the_phase_is_refused)
     rooms_world_seat(&world, anything, &players);
     assert_string_equal(rooms_world_place(&world, &players, 1, 0, 0), "NOT_PLAYING");
     assert_string_equal(rooms_world_by(&world, &players, 1, ROOM_RESIGN), "NOT_PLAYING");
-    assert_string_equal(rooms_world_by(&world, &players, 1, ROOM_RESTART), "NOT_ENDED");
     assert_string_equal(rooms_world_by(&world, &players, 1, ROOM_READY), "");
     assert_string_equal(rooms_world_by(&world, &players, 2, ROOM_READY), "");
     rooms_world_win(&world, &players, 1);
@@ -220,15 +220,114 @@ TEST(a_restart_swaps_the_sides_and_the_wins_stay_with_their_player)
         (void)snprintf(wanted, sizeof wanted, "{\"X\":%d,\"O\":%d,\"draws\":0}",
                        wins[x_session - 1], wins[2 - x_session]);
         assert_string_equal(rooms_world_at(&world, &players, "series"), wanted);
-        assert_string_equal(rooms_world_at(&world, &players, "phase"), "\"WAITING\"");
-        assert_string_equal(rooms_world_by(&world, &players, 2, ROOM_RESTART), ""); /* as it was */
-        assert_string_equal(rooms_world_at(&world, &players, "phase"), "\"WAITING\"");
-        assert_string_equal(
-            rooms_world_by(&world, &players, 1, game % 2 == 0 ? ROOM_READY : ROOM_RESTART), "");
+        /* Both are here: it is on at once. The other's wish for the same is met already. */
         assert_string_equal(rooms_world_at(&world, &players, "phase"), "\"PLAYING\"");
         (void)snprintf(wanted, sizeof wanted, "\"%s-%d\"", players.room, game + 1);
+        rooms_world_forget(&world);
+        assert_string_equal(
+            rooms_world_by(&world, &players, 1, game % 2 == 0 ? ROOM_READY : ROOM_RESTART), "");
+        assert_string_equal(rooms_world_types(&world), "");
         assert_string_equal(rooms_world_at(&world, &players, "gameId"), wanted);
     }
+    rooms_world_release(&world);
+}
+
+TEST(a_restart_after_the_end_begins_a_turn_with_all_its_time)
+{
+    struct players players;
+    rooms_world_start(&world);
+    rooms_world_play(&world, "{\"turn_seconds\":10}", &players);
+    rooms_world_pass(&world, 7000);
+    assert_string_equal(rooms_world_by(&world, &players, 1, ROOM_RESIGN), "");
+    rooms_world_forget(&world);
+    assert_string_equal(rooms_world_by(&world, &players, 1, ROOM_RESTART), "");
+    assert_string_equal(rooms_world_types(&world), "STATE SNAPSHOT TICK");
+    assert_string_equal(rooms_world_at(&world, &players, "clock.leftMs"), "10000");
+    assert_string_equal(rooms_world_at(&world, &players, "clock.side"), "\"X\"");
+    rooms_world_pass(&world, 9999);
+    assert_string_equal(rooms_world_at(&world, &players, "phase"), "\"PLAYING\"");
+    rooms_world_pass(&world, 1);
+    assert_string_equal(rooms_world_at(&world, &players, "state.winner"), "\"O\"");
+    rooms_world_release(&world);
+}
+
+TEST(a_restart_waits_for_who_is_not_here)
+{
+    struct players players;
+    rooms_world_start(&world);
+    rooms_world_play(&world, anything, &players);
+    assert_string_equal(rooms_world_by(&world, &players, 1, ROOM_RESIGN), "");
+    rooms_gone(world.rooms, 2);
+    assert_string_equal(rooms_world_by(&world, &players, 1, ROOM_RESTART), "");
+    assert_string_equal(rooms_world_at(&world, &players, "phase"), "\"WAITING\"");
+    assert_string_equal(rooms_world_at(&world, &players, "seats.O.ready"), "true");
+    assert_string_equal(rooms_world_at(&world, &players, "seats.X.ready"), "false");
+    assert_string_equal(rooms_world_clock(&world, players.room), "");
+    assert_string_equal(rooms_world_by(&world, &players, 1, ROOM_RESTART), ""); /* as it was */
+    assert_string_equal(rooms_world_at(&world, &players, "phase"), "\"WAITING\"");
+    assert_string_equal(rooms_world_resume(&world, 2, players.room, players.key[1]), "");
+    assert_string_equal(rooms_world_side(&world, 2), "\"X\"");
+    assert_string_equal(rooms_world_by(&world, &players, 2, ROOM_RESTART), "");
+    assert_string_equal(rooms_world_at(&world, &players, "phase"), "\"PLAYING\"");
+    assert_non_null(strstr(rooms_world_at(&world, &players, "gameId"), "-2\""));
+    rooms_world_release(&world);
+}
+
+/* C-07, C-17: the old turn's flag is stopped with it, and what was is not won by anybody. */
+TEST(a_game_that_is_on_is_left_off_when_both_want_it)
+{
+    struct players players;
+    rooms_world_start(&world);
+    rooms_world_play(&world, "{\"turn_seconds\":10}", &players);
+    assert_string_equal(rooms_world_by(&world, &players, 1, ROOM_RESTART), ""); /* no stone yet */
+    assert_string_equal(rooms_world_at(&world, &players, "seats.X.wantsRestart"), "false");
+    assert_string_equal(rooms_world_place(&world, &players, 1, 7, 7), "");
+    rooms_world_forget(&world);
+    assert_string_equal(rooms_world_by(&world, &players, 1, ROOM_RESTART), "");
+    assert_string_equal(rooms_world_types(&world), "SNAPSHOT");
+    assert_string_equal(rooms_world_at(&world, &players, "seats.X.wantsRestart"), "true");
+    assert_string_equal(rooms_world_by(&world, &players, 1, ROOM_RESTART), ""); /* as it was */
+    assert_string_equal(rooms_world_types(&world), "");
+    /* Who plays on has answered. */
+    assert_string_equal(rooms_world_place(&world, &players, 2, 8, 8), "");
+    assert_string_equal(rooms_world_at(&world, &players, "seats.X.wantsRestart"), "false");
+    assert_string_equal(rooms_world_by(&world, &players, 2, ROOM_RESTART), "");
+    assert_string_equal(rooms_world_at(&world, &players, "state.step"), "2");
+    rooms_world_crash(&world);
+    rooms_world_again(&world);
+    assert_string_equal(rooms_world_at(&world, &players, "seats.O.wantsRestart"), "true");
+    rooms_world_pass(&world, 5000);
+    rooms_world_forget(&world);
+    assert_string_equal(rooms_world_by(&world, &players, 1, ROOM_RESTART), "");
+    assert_string_equal(rooms_world_types(&world), "STATE SNAPSHOT TICK");
+    assert_string_equal(rooms_world_at(&world, &players, "state.step"), "0");
+    assert_string_equal(rooms_world_at(&world, &players, "seats.X.wantsRestart"), "false");
+    assert_string_equal(rooms_world_at(&world, &players, "series"),
+                        "{\"X\":0,\"O\":0,\"draws\":0}");
+    rooms_world_pass(&world, 9999); /* the old flag would have fallen */
+    assert_string_equal(rooms_world_at(&world, &players, "phase"), "\"PLAYING\"");
+    assert_string_equal(rooms_world_place(&world, &players, 2, 0, 0), ""); /* sides are swapped */
+    rooms_world_release(&world);
+}
+
+TEST(a_game_against_the_machine_is_left_off_at_once)
+{
+    struct players players;
+    rooms_world_start(&world);
+    rooms_world_play(&world, "{\"mode\":\"PVE\"}", &players);
+    assert_string_equal(rooms_world_place(&world, &players, 1, 7, 7), "");
+    assert_string_equal(rooms_world_by(&world, &players, 1, ROOM_RESTART), "");
+    assert_string_equal(rooms_world_at(&world, &players, "phase"), "\"PLAYING\"");
+    assert_string_equal(rooms_world_at(&world, &players, "state.step"), "0");
+    assert_string_equal(rooms_world_at(&world, &players, "seats.X.ai"), "true");
+    assert_string_equal(rooms_world_at(&world, &players, "series"),
+                        "{\"X\":0,\"O\":0,\"draws\":0}");
+    assert_string_equal(rooms_world_by(&world, &players, 1, ROOM_RESTART), ""); /* as it was */
+    assert_string_equal(rooms_world_at(&world, &players, "seats.X.ai"), "true");
+    rooms_world_pass(&world, 1500);
+    rooms_world_think(&world, GOMOKU_CENTRE);
+    rooms_world_settle(&world);
+    assert_string_equal(rooms_world_at(&world, &players, "state.step"), "1");
     rooms_world_release(&world);
 }
 
@@ -240,7 +339,6 @@ TEST(a_move_of_the_game_before_is_stale)
     rooms_world_play(&world, anything, &players);
     assert_string_equal(rooms_world_by(&world, &players, 1, ROOM_RESIGN), "");
     assert_string_equal(rooms_world_by(&world, &players, 1, ROOM_RESTART), "");
-    assert_string_equal(rooms_world_by(&world, &players, 2, ROOM_READY), "");
     (void)snprintf(game_id, sizeof game_id, "%s-1", players.room);
     assert_string_equal(
         rooms_world_do(&world, &(struct room_command){.verb = ROOM_PLACE,
@@ -306,6 +404,43 @@ TEST(nothing_is_told_before_the_commit_nor_when_it_fails)
     sim_commit(&world.sim, world.engine, TOCSIN_OK);
     assert_string_equal(rooms_world_types(&world), "STATE SNAPSHOT TICK");
     rooms_world_settle(&world);
+    rooms_world_release(&world);
+}
+
+static size_t heard_when_done;
+
+static void note_done(void *arg, enum outcome outcome, const char *code, const char *detail)
+{
+    (void)arg;
+    (void)outcome;
+    (void)detail;
+    assert_null(code);
+    heard_when_done = world.heard_count;
+}
+
+/* With the receipt of a move, what it made has been told. */
+TEST(a_move_is_answered_when_the_room_has_heard_of_it)
+{
+    struct players players;
+    char game_id[64];
+    rooms_world_start(&world);
+    rooms_world_play(&world, anything, &players);
+    rooms_world_pass(&world, 150);
+    rooms_world_forget(&world);
+    (void)snprintf(game_id, sizeof game_id, "%s-1", players.room);
+    struct room_command command = {
+        .verb = ROOM_PLACE,
+        .session = 1,
+        .room_id = bytes_of(players.room),
+        .seat_key = bytes_of(players.key[0]),
+        .game_id = bytes_of(game_id),
+        .done = note_done,
+    };
+    heard_when_done = 0;
+    rooms_command(world.rooms, &command);
+    rooms_world_settle(&world);
+    assert_int_equal(heard_when_done, 3);
+    assert_string_equal(rooms_world_types(&world), "STATE SNAPSHOT TICK");
     rooms_world_release(&world);
 }
 

@@ -95,7 +95,7 @@ TEST(more_rooms_than_the_limit_are_too_many)
 
 struct page {
     bool done;
-    char text[4096];
+    char text[32768];
 };
 
 static void got_page(void *arg, enum outcome outcome, uint64_t rev, struct bytes json)
@@ -117,7 +117,8 @@ TEST(rooms_are_listed_page_by_page)
     assert_string_equal(rooms_world_resume(&world, 3, players.room, ""), "");
     char other[WORLD_ID_BYTES];
     memcpy(other, rooms_world_open(&world, "{\"mode\":\"PVE\"}"), sizeof other);
-    rooms_list(world.rooms, 0, 1, got_page, &page);
+    struct rooms_query query = {.limit = 1};
+    rooms_list(world.rooms, &query, got_page, &page);
     rooms_world_settle(&world);
     assert_true(page.done);
     (void)snprintf(wanted, sizeof wanted,
@@ -126,15 +127,87 @@ TEST(rooms_are_listed_page_by_page)
                    "\"spectators\":1}]",
                    players.room, players.room);
     assert_string_equal(at(page.text, "rooms"), wanted);
-    uint64_t next = strtoull(at(page.text, "next"), NULL, 10);
-    assert_true(next > 0);
+    query.after = strtoull(at(page.text, "next"), NULL, 10);
+    assert_true(query.after > 0);
     page.done = false;
-    rooms_list(world.rooms, next, 1, got_page, &page);
+    rooms_list(world.rooms, &query, got_page, &page);
     rooms_world_settle(&world);
     (void)snprintf(wanted, sizeof wanted, "\"%s\"", other);
     assert_string_equal(at(page.text, "rooms.0.room_id"), wanted);
     assert_string_equal(at(page.text, "rooms.0.players"), "1"); /* the AI */
     assert_string_equal(at(page.text, "next"), "null");
+    rooms_world_release(&world);
+}
+
+enum { MANY = 40 };
+
+/* Which of the many a page has, in its order: "7 5 3"; page after page. */
+static const char *listed(char (*ids)[WORLD_ID_BYTES], struct rooms_query query)
+{
+    static char text[400];
+    static struct page page;
+    text[0] = '\0';
+    do {
+        page.done = false;
+        rooms_list(world.rooms, &query, got_page, &page);
+        rooms_world_settle(&world);
+        assert_true(page.done);
+        for (uint32_t i = 0; i < query.limit; i++) {
+            char path[32];
+            char id[WORLD_ID_BYTES] = "";
+            int which = 0;
+            (void)snprintf(path, sizeof path, "rooms.%u.room_id", i);
+            if (sscanf(at(page.text, path), "\"%16[0-9a-f]\"", id) != 1)
+                break;
+            while (which < MANY && strcmp(ids[which], id) != 0)
+                which++;
+            (void)snprintf(text + strlen(text), sizeof text - strlen(text), "%s%d",
+                           text[0] == '\0' ? "" : " ", which);
+        }
+        query.after = strtoull(at(page.text, "next"), NULL, 10);
+    } while (query.after > 0);
+    return text;
+}
+
+TEST(the_newest_rooms_come_first_and_by_phase)
+{
+    static char ids[MANY][WORLD_ID_BYTES];
+    struct players players;
+    rooms_world_start(&world);
+    for (int i = 0; i < 6; i++)
+        memcpy(ids[i], rooms_world_open(&world, anything), WORLD_ID_BYTES);
+    rooms_world_play(&world, anything, &players);
+    memcpy(ids[6], players.room, WORLD_ID_BYTES);
+    memcpy(ids[7], rooms_world_open(&world, anything), WORLD_ID_BYTES);
+    for (uint32_t limit = 1; limit <= 9; limit += 2) {
+        struct rooms_query newest = {.limit = limit, .newest = true};
+        assert_string_equal(listed(ids, newest), "7 6 5 4 3 2 1 0");
+        newest.phase = ROOM_WAITING;
+        assert_string_equal(listed(ids, newest), "7 5 4 3 2 1 0");
+        newest.phase = ROOM_PLAYING;
+        assert_string_equal(listed(ids, newest), "6");
+        newest.phase = ROOM_ENDED;
+        assert_string_equal(listed(ids, newest), "");
+        struct rooms_query other = {.limit = limit, .phase = ROOM_WAITING};
+        assert_string_equal(listed(ids, other), "0 1 2 3 4 5 7");
+    }
+    /* What it changed into meanwhile counts, and what is no more is not there. */
+    assert_string_equal(rooms_world_by(&world, &players, 1, ROOM_RESIGN), "");
+    struct rooms_query ended = {.limit = 3, .newest = true, .phase = ROOM_ENDED};
+    assert_string_equal(listed(ids, ended), "6");
+    rooms_world_pass(&world, world.limits.waiting_idle_ms + 1);
+    struct rooms_query all = {.limit = 100, .newest = true};
+    assert_string_equal(listed(ids, all), "6");
+    for (int i = 8; i < MANY; i++)
+        memcpy(ids[i], rooms_world_open(&world, anything), WORLD_ID_BYTES);
+    char before[400];
+    (void)snprintf(before, sizeof before, "%s", listed(ids, all));
+    assert_string_equal(before, "39 38 37 36 35 34 33 32 31 30 29 28 27 26 25 24 23 22 21 20 19 18 "
+                                "17 16 15 14 13 12 11 10 9 8 6");
+    rooms_world_crash(&world);
+    rooms_world_again(&world);
+    all.limit = 7;
+    assert_string_equal(listed(ids, all), before);
     rooms_world_release(&world);
 }
 
@@ -155,8 +228,10 @@ TEST(the_whole_room_has_every_field_of_the_contract)
         wanted, sizeof wanted,
         "{\"roomId\":\"%s\",\"gameId\":\"%s-1\",\"mode\":\"PVP\",\"rule\":\"STANDARD\","
         "\"turnSeconds\":20,\"phase\":\"PLAYING\","
-        "\"seats\":{\"X\":{\"taken\":true,\"ready\":true,\"connected\":true,\"ai\":false},"
-        "\"O\":{\"taken\":true,\"ready\":true,\"connected\":false,\"ai\":false}},"
+        "\"seats\":{\"X\":{\"taken\":true,\"ready\":true,\"connected\":true,\"ai\":false,"
+        "\"wantsRestart\":false},"
+        "\"O\":{\"taken\":true,\"ready\":true,\"connected\":false,\"ai\":false,"
+        "\"wantsRestart\":false}},"
         "\"state\":{\"gameId\":\"%s-1\",\"step\":1,\"board\":\"%s\",\"current\":\"O\","
         "\"over\":false,\"winner\":null,\"lastMove\":{\"x\":2,\"y\":0},\"line\":null},"
         "\"series\":{\"X\":0,\"O\":0,\"draws\":0},\"spectators\":0,"
@@ -180,13 +255,16 @@ TEST(the_first_two_get_seats_and_the_third_watches)
     assert_string_equal(rooms_world_side(&world, 1), "\"X\"");
     assert_string_equal(rooms_world_side(&world, 2), "\"O\"");
     assert_string_equal(rooms_world_resume(&world, 3, players.room, ""), "");
-    char wanted[100];
-    (void)snprintf(wanted, sizeof wanted, "{\"roomId\":\"%s\",\"side\":null,\"seatKey\":null}",
-                   players.room);
+    char wanted[200];
+    (void)snprintf(wanted, sizeof wanted,
+                   "{\"roomId\":\"%s\",\"gameId\":\"%s-1\",\"type\":\"SEAT\",\"seq\":%s,"
+                   "\"side\":null,\"seatKey\":null}",
+                   players.room, players.room, at(rooms_world_last(&world, 0, "/topic"), "seq"));
     assert_string_equal(rooms_world_last(&world, 3, "gomoku.seat"), wanted);
     assert_string_equal(at(rooms_world_last(&world, 3, "gomoku.full"), "mySide"), "null");
     assert_string_equal(at(rooms_world_last(&world, 2, "gomoku.full"), "mySide"), "\"O\"");
     assert_string_equal(at(rooms_world_last(&world, 2, "gomoku.full"), "phase"), "\"WAITING\"");
+    assert_string_equal(at(rooms_world_last(&world, 2, "gomoku.full"), "type"), "\"FULL\"");
     rooms_world_forget(&world);
     rooms_world_pass(&world, 100);
     assert_string_equal(at(rooms_world_last(&world, 0, "/topic"), "payload.spectators"), "1");
@@ -200,7 +278,9 @@ TEST(a_key_gives_its_seat_back_and_sends_the_older_connection_away)
     rooms_world_play(&world, anything, &players);
     assert_string_equal(rooms_world_resume(&world, 7, players.room, players.key[0]), "");
     assert_string_equal(rooms_world_side(&world, 7), "\"X\"");
-    assert_string_not_equal(rooms_world_last(&world, 1, "gomoku.kicked"), "");
+    const char *kicked = rooms_world_last(&world, 1, "gomoku.kicked");
+    assert_string_equal(at(kicked, "type"), "\"KICKED\"");
+    assert_string_equal(at(kicked, "seq"), at(rooms_world_last(&world, 0, "/topic"), "seq"));
     /* The older one has the key, but not the seat. */
     assert_string_equal(rooms_world_place(&world, &players, 1, 7, 7), "FORBIDDEN");
     assert_string_equal(rooms_world_at(&world, &players, "state.step"), "0");
@@ -360,14 +440,56 @@ TEST(a_seat_key_is_in_no_frame_no_event_and_no_record)
 
 /* ---- rooms that nobody uses */
 
+/* One in which no game has begun: ten minutes after the last has left. */
+TEST(a_room_that_nobody_plays_in_is_dropped_soon)
+{
+    struct players players;
+    rooms_world_start(&world);
+    int64_t idle_ms = world.limits.waiting_idle_ms;
+    assert_int_equal(idle_ms, 600000);
+    rooms_world_seat(&world, anything, &players);
+    char other[WORLD_ID_BYTES];
+    memcpy(other, rooms_world_open(&world, anything), sizeof other);
+    rooms_world_pass(&world, idle_ms - 1000);
+    assert_string_equal(at(rooms_world_room(&world, other), "phase"), "\"WAITING\"");
+    rooms_world_pass(&world, 2000);
+    assert_string_equal(rooms_world_room(&world, other), "");
+    assert_string_equal(rooms_world_at(&world, &players, "phase"), "\"WAITING\"");
+    rooms_world_pass(&world, idle_ms / 2);
+    rooms_gone(world.rooms, 1);
+    rooms_gone(world.rooms, 2);
+    rooms_world_pass(&world, idle_ms - 1000);
+    assert_string_equal(rooms_world_at(&world, &players, "phase"), "\"WAITING\"");
+    rooms_world_pass(&world, 2000);
+    assert_string_equal(rooms_world_room(&world, players.room), "");
+    rooms_world_release(&world);
+}
+
+/* Who was in it must be able to come back first. */
+TEST(a_room_is_not_dropped_just_after_the_start)
+{
+    struct players players;
+    rooms_world_start(&world);
+    int64_t idle_ms = world.limits.waiting_idle_ms;
+    rooms_world_seat(&world, anything, &players);
+    rooms_world_crash(&world);
+    clock_manual_advance(&world.clock, 2 * idle_ms * 1000000);
+    rooms_world_again(&world);
+    rooms_world_pass(&world, idle_ms - 1000);
+    assert_string_equal(rooms_world_at(&world, &players, "phase"), "\"WAITING\"");
+    rooms_world_pass(&world, 2000);
+    assert_string_equal(rooms_world_room(&world, players.room), "");
+    rooms_world_release(&world);
+}
+
 TEST(a_room_that_nobody_uses_is_dropped_and_one_with_somebody_is_not)
 {
     struct players players;
     rooms_world_start(&world);
-    rooms_world_seat(&world, anything, &players);
+    rooms_world_play(&world, anything, &players);
+    assert_string_equal(rooms_world_by(&world, &players, 1, ROOM_RESIGN), "");
     rooms_world_pass(&world, world.limits.idle_ms + 1);
-    assert_string_equal(rooms_world_at(&world, &players, "phase"),
-                        "\"WAITING\""); /* two are here */
+    assert_string_equal(rooms_world_at(&world, &players, "phase"), "\"ENDED\""); /* two are here */
     rooms_gone(world.rooms, 1);
     rooms_gone(world.rooms, 2);
     rooms_world_pass(&world, world.limits.idle_ms / 2);
@@ -375,7 +497,7 @@ TEST(a_room_that_nobody_uses_is_dropped_and_one_with_somebody_is_not)
                         ""); /* that counts */
     rooms_gone(world.rooms, 5);
     rooms_world_pass(&world, world.limits.idle_ms / 2 + 1000);
-    assert_string_equal(rooms_world_at(&world, &players, "phase"), "\"WAITING\"");
+    assert_string_equal(rooms_world_at(&world, &players, "phase"), "\"ENDED\"");
     rooms_world_pass(&world, world.limits.idle_ms / 2);
     assert_string_equal(rooms_world_room(&world, players.room), "");
     assert_string_equal(rooms_world_resume(&world, 5, players.room, players.key[0]), "NOT_FOUND");

@@ -5,6 +5,12 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+static void clear_wishes(struct room *room)
+{
+    for (int side = 0; side < ROOM_SIDES; side++)
+        room->seats[side].wants_restart = false;
+}
+
 static void clear_board(struct room *room)
 {
     gomoku_board_init(&room->board);
@@ -12,6 +18,7 @@ static void clear_board(struct room *room)
     room->last = GOMOKU_NOWHERE;
     room->winner = ROOM_NOT_OVER;
     room->phase = ROOM_WAITING;
+    clear_wishes(room);
     for (int side = 0; side < ROOM_SIDES; side++)
         room->seats[side].ready = room->seats[side].ai;
     struct turn_rules rules = room->clock.rules;
@@ -127,6 +134,7 @@ static void end(struct room *room, enum room_winner winner, struct room_time now
         room->draws++;
     else
         room->seats[winner == ROOM_X_WINS ? GOMOKU_X : GOMOKU_O].wins++;
+    clear_wishes(room);
     for (int side = 0; side < ROOM_SIDES; side++)
         room->seats[side].ready = room->seats[side].ai;
     (void)turn_clock_pause(&room->clock, now.down_ms); /* what was left stays to be seen */
@@ -172,6 +180,7 @@ static void put_stone(struct room *room, int point, struct room_time now)
     room->board.at[point] = gomoku_stone(mover);
     room->step++;
     room->last = point;
+    clear_wishes(room);
     if (was_timed)
         (void)turn_clock_move(&room->clock, now.down_ms, 0);
     else
@@ -211,17 +220,47 @@ enum room_answer room_resign(struct room *room, int side, struct room_time now)
     return ROOM_DONE;
 }
 
-enum room_answer room_restart(struct room *room, int side, struct room_time now)
+static void swap_for_a_new_game(struct room *room)
 {
-    if (room->phase == ROOM_PLAYING || (room->phase == ROOM_WAITING && room->game == 1))
-        return ROOM_NOT_OVER_YET;
-    if (room->phase == ROOM_WAITING) /* the other was first to ask */
-        return room_ready(room, side, now);
     struct room_seat seat = room->seats[GOMOKU_X];
     room->seats[GOMOKU_X] = room->seats[GOMOKU_O];
     room->seats[GOMOKU_O] = seat;
     room->game++;
     clear_board(room);
+}
+
+static enum room_answer begin_anew(struct room *room, struct room_time now)
+{
+    swap_for_a_new_game(room);
+    for (int side = 0; side < ROOM_SIDES; side++)
+        room->seats[side].ready = true;
+    begin(room, now);
+    return ROOM_DONE;
+}
+
+/* The game is on: nobody is taken out of it against their will. */
+static enum room_answer want_restart(struct room *room, int side, struct room_time now)
+{
+    const struct room_seat *other = &room->seats[1 - side];
+    if (room->step == 0) /* both asked, and the other's wish has made this one */
+        return ROOM_AS_IT_WAS;
+    if (other->ai || other->wants_restart)
+        return begin_anew(room, now);
+    if (room->seats[side].wants_restart)
+        return ROOM_AS_IT_WAS;
+    room->seats[side].wants_restart = true;
+    return ROOM_DONE;
+}
+
+enum room_answer room_restart(struct room *room, int side, bool other_here, struct room_time now)
+{
+    if (room->phase == ROOM_WAITING)
+        return room_ready(room, side, now);
+    if (room->phase == ROOM_PLAYING)
+        return want_restart(room, side, now);
+    if (other_here || room->seats[1 - side].ai)
+        return begin_anew(room, now);
+    swap_for_a_new_game(room);
     return room_ready(room, 1 - side, now);
 }
 

@@ -3,8 +3,10 @@
  *
  *              all ready            five, full board, resign, flag
  *   WAITING --------------> PLAYING -------------------------------> ENDED
- *      ^                                                               |
- *      +------------------------- restart -----------------------------+
+ *      ^                     ^   ^                                     |
+ *      |                     |   +-- both are here --+                 |
+ *      |         both want another game              +---- restart ----+
+ *      +----------------------- one is not here -----+
  *
  * A value: no engine, no clock of its own. Time comes in as an argument.
  *
@@ -45,6 +47,7 @@ struct room_seat {
     int player; /* 0 or 1: stays with whoever sits here when the sides are swapped */
     bool taken;
     bool ready;
+    bool wants_restart; /* of a game that is on; until the next stone */
     bool ai;
     uint64_t wins;
     char key_hash[SHA256_HEX_BYTES + 1]; /* of the seat key, which is not kept */
@@ -90,7 +93,6 @@ enum room_answer {
     ROOM_AS_IT_WAS, /* nothing to do */
     ROOM_NOT_PLAYING,
     ROOM_NOT_WAITING,
-    ROOM_NOT_OVER_YET,
     ROOM_NOT_YOUR_TURN,
     ROOM_OFF_BOARD,
     ROOM_TAKEN,
@@ -127,8 +129,10 @@ void room_take_seat(struct room *room, int side, struct bytes key);
 enum room_answer room_ready(struct room *room, int side, struct room_time now);
 enum room_answer room_place(struct room *room, int side, int point, struct room_time now);
 enum room_answer room_resign(struct room *room, int side, struct room_time now);
-/* A new game with the sides swapped. It begins when both want it. */
-enum room_answer room_restart(struct room *room, int side, struct room_time now);
+/* A new game with the sides swapped; room->game tells whether there is one. After the end it
+ * begins at once when the other is here, else when they are ready. Before it, when both want it,
+ * and nobody scores. One without a stone is new enough: as it was. */
+enum room_answer room_restart(struct room *room, int side, bool other_here, struct room_time now);
 /* The flag of the side to move has fallen. */
 void room_time_out(struct room *room, struct room_time now);
 

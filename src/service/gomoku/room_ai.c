@@ -211,6 +211,7 @@ enum tocsin_status rooms_recover(struct rooms *rooms)
 {
     if (rooms->load_failed)
         return TOCSIN_NO_MEMORY;
+    rooms->started_ms = engine_now_ms(rooms->engine);
     read_more(rooms);
     return TOCSIN_OK;
 }

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* What sessions ask for, as changes. Each verb may run several times (engine.h) and has no effect
  * but what it stages and what it writes into its call; who is here changes, and answers go out,
- * when it is durable (settled). */
+ * when it is durable (settled). What was done is told to the room first, and then to whoever
+ * asked: with the receipt of a move its STATE has been seen. But a resume is answered first, so
+ * that the room hears of somebody who is there. */
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,8 +23,10 @@ struct room_call {
     struct room room;
     char own_key[ROOM_KEY_BYTES + 1]; /* RESUME: that this connection came with before */
     bool told;                        /* a bulletin follows */
-    int player;                       /* RESUME */
-    struct bytes key;                 /* RESUME: of this player */
+    bool answered_last;               /* … and then the answer */
+    bool settled;
+    int player;       /* RESUME */
+    struct bytes key; /* RESUME: of this player */
     enum outcome outcome;
     const char *code;
     struct tocsin_why why;
@@ -49,8 +53,6 @@ static enum tocsin_status refuse_answer(struct room_call *call, enum room_answer
         [ROOM_NOT_PLAYING] = {OUTCOME_CONFLICTING, "NOT_PLAYING", "no game is on"},
         [ROOM_NOT_WAITING] = {OUTCOME_CONFLICTING, "NOT_WAITING",
                               "the game is over: restart for another"},
-        [ROOM_NOT_OVER_YET] = {OUTCOME_CONFLICTING, "NOT_ENDED",
-                               "the game is not over: resign, or play on"},
         [ROOM_NOT_YOUR_TURN] = {OUTCOME_CONFLICTING, "NOT_YOUR_TURN", "the other side is to move"},
         [ROOM_OFF_BOARD] = {OUTCOME_INVALID, "VALIDATE_FAILED", "x, y: from 0 to 14 each"},
         [ROOM_TAKEN] = {OUTCOME_CONFLICTING, "TAKEN", "a stone lies there"},
@@ -77,7 +79,8 @@ static enum tocsin_status touch(struct room_call *call, struct change *change)
 {
     struct rooms *rooms = call->rooms;
     int64_t since_ms = engine_now_ms(rooms->engine) - call->room.touched_ms;
-    return since_ms < rooms->limits.idle_ms / 24 ? TOCSIN_OK : room_put(rooms, change, &call->room);
+    bool lately = since_ms < room_idle_ms(rooms, &call->room) / 24;
+    return lately ? TOCSIN_OK : room_put(rooms, change, &call->room);
 }
 
 /* The seat that this very connection took, when its answer was lost: unless somebody else came
@@ -192,6 +195,16 @@ static void resigned_fields(struct json_writer *writer, const struct rooms *room
     room_view_side(writer, "side", *(const int *)arg);
 }
 
+/* Whether the game before was left off, with nobody's win. */
+static void restarted_fields(struct json_writer *writer, const struct rooms *rooms,
+                             const struct room *room, const void *arg)
+{
+    (void)rooms;
+    (void)room;
+    json_write_key(writer, "abandoned");
+    json_write_bool(writer, *(const bool *)arg);
+}
+
 static void started_fields(struct json_writer *writer, const struct rooms *rooms,
                            const struct room *room, const void *arg)
 {
@@ -207,17 +220,32 @@ static void started_fields(struct json_writer *writer, const struct rooms *rooms
         json_write_null(writer);
 }
 
-/* A seat has become ready, in this game or in a new one. */
-static enum tocsin_status stage_ready(struct room_call *call, struct change *change, bool swapped)
+/* A seat has become ready, in this game or in a new one; or its wish for a new one is kept. */
+static enum tocsin_status stage_ready(struct room_call *call, struct change *change, bool was_on,
+                                      bool swapped)
 {
     struct rooms *rooms = call->rooms;
-    bool on = call->room.phase == ROOM_PLAYING;
+    bool begins = call->room.phase == ROOM_PLAYING && (swapped || !was_on);
+    if (swapped && was_on) { /* the log says so, too (C-07) */
+        enum tocsin_status status = coordinator_stop(rooms, change, call->command.room_id);
+        if (status != TOCSIN_OK)
+            return status;
+    }
     if (swapped)
-        room_event(rooms, change, &call->room, "restarted", NULL, NULL);
-    if (on)
+        room_event(rooms, change, &call->room, "restarted", restarted_fields, &was_on);
+    if (begins)
         room_event(rooms, change, &call->room, "started", started_fields, NULL);
-    enum bulletin_kind kind = on ? BULLETIN_STATE : BULLETIN_SNAPSHOT;
+    enum bulletin_kind kind = begins ? BULLETIN_STATE : BULLETIN_SNAPSHOT;
     return coordinator_change(rooms, change, &call->room, swapped ? BULLETIN_SWAPPED : kind);
+}
+
+/* Whoever asks is here: they have just asked. */
+static enum room_answer restart(struct room_call *call, int side, struct room_time now)
+{
+    const struct table *table = table_find(call->rooms, call->command.room_id);
+    int other = seat_of(call, 1 - side)->player;
+    bool other_here = table != NULL && table_player(table, other) != NULL;
+    return room_restart(&call->room, side, other_here, now);
 }
 
 static enum room_answer place(struct room_call *call, int side, struct room_time now)
@@ -236,6 +264,7 @@ static enum tocsin_status play(struct room_call *call, struct change *change, in
     struct room_time now = rooms_now(rooms);
     struct moved moved = {side, turn_clock_deadline(&room->clock)};
     uint64_t game = room->game;
+    bool was_on = room->phase == ROOM_PLAYING;
     enum room_answer answer = ROOM_AS_IT_WAS;
     enum room_verb verb = call->command.verb;
     if (verb == ROOM_PLACE)
@@ -243,7 +272,7 @@ static enum tocsin_status play(struct room_call *call, struct change *change, in
     else if (verb == ROOM_RESIGN)
         answer = room_resign(room, side, now);
     else if (verb == ROOM_RESTART)
-        answer = room_restart(room, side, now);
+        answer = restart(call, side, now);
     else
         answer = room_ready(room, side, now);
     if (answer == ROOM_AS_IT_WAS)
@@ -256,12 +285,29 @@ static enum tocsin_status play(struct room_call *call, struct change *change, in
         room_event(rooms, change, room, "resigned", resigned_fields, &side);
         room_event_end(rooms, change, room, "resigned");
     } else {
-        return stage_ready(call, change, room->game != game);
+        return stage_ready(call, change, was_on, room->game != game);
     }
     return coordinator_change(rooms, change, room, BULLETIN_STATE);
 }
 
 /* ---- running one */
+
+static void finish(struct room_call *call, enum tocsin_status status);
+
+static void all_told(void *arg, enum tocsin_status status)
+{
+    struct room_call *call = arg;
+    if (call->settled) /* else that run did not count, or the engine is gone */
+        finish(call, status);
+}
+
+/* What this change tells the room has been staged. */
+static enum tocsin_status answer_last(struct room_call *call, struct change *change)
+{
+    enum tocsin_status status = change_then(change, all_told, call);
+    call->answered_last = status == TOCSIN_OK;
+    return status;
+}
 
 static enum tocsin_status run_seated(struct room_call *call, struct change *change)
 {
@@ -275,7 +321,8 @@ static enum tocsin_status run_seated(struct room_call *call, struct change *chan
     if (holder != NULL && holder->session != call->command.session)
         return refuse(call, OUTCOME_CONFLICTING, "FORBIDDEN",
                       "another connection holds this seat now: resume to have it back");
-    return play(call, change, side);
+    enum tocsin_status status = play(call, change, side);
+    return status == TOCSIN_OK ? answer_last(call, change) : status;
 }
 
 static enum tocsin_status run(void *arg, struct change *change)
@@ -286,7 +333,7 @@ static enum tocsin_status run(void *arg, struct change *change)
     call->outcome = OUTCOME_OK;
     call->code = NULL;
     call->why.text[0] = '\0';
-    call->told = call->found = false;
+    call->told = call->found = call->answered_last = false;
     enum tocsin_status status =
         coordinator_find(call->rooms, change, call->command.room_id, &call->room);
     if (status == TOCSIN_NONE)
@@ -331,9 +378,8 @@ static void answer(struct room_call *call)
     free(call);
 }
 
-static void settled(void *arg, enum tocsin_status status)
+static void finish(struct room_call *call, enum tocsin_status status)
 {
-    struct room_call *call = arg;
     if (status == TOCSIN_OK && call->command.verb == ROOM_RESUME && !call->gone)
         status = join(call);
     bool ours = status == TOCSIN_CONFLICT && call->code != NULL;
@@ -342,6 +388,14 @@ static void settled(void *arg, enum tocsin_status status)
         (void)refuse(call, outcome, code_of(outcome), tocsin_status_text(status));
     }
     answer(call);
+}
+
+static void settled(void *arg, enum tocsin_status status)
+{
+    struct room_call *call = arg;
+    call->settled = true;
+    if (!call->answered_last)
+        finish(call, status);
 }
 
 /* ---- taking one in */

@@ -4,7 +4,7 @@
  *   {"mode":"PVP","rule":"RENJU","aiTimed":false,"game":2,"phase":2,"winner":0,
  *    "board":"…225…","last":112,"draws":0,"createdMs":…,"touchedMs":…,
  *    "seats":[{"player":1,"taken":true,"ready":false,"ai":false,"wins":1,"keyHash":"…",
- *              "takerEpoch":3,"takerSession":17},{…}],
+ *              "takerEpoch":3,"takerSession":17,"wantsRestart":false},{…}],
  *    "clock":{"mode":0,"bank":30000,"extra":0,"periods":0,"phase":1,"side":0,
  *             "started":…,"spent":0,"banks":[30000,30000],"left":[0,0]}}
  *
@@ -127,8 +127,9 @@ static bool read_clock_field(struct fields *fields, size_t which)
     }
 }
 
-static const char *const seat_names[] = {"player", "taken",   "ready",      "ai",
-                                         "wins",   "keyHash", "takerEpoch", "takerSession"};
+static const char *const seat_names[] = {"player",     "taken",        "ready",
+                                         "ai",         "wins",         "keyHash",
+                                         "takerEpoch", "takerSession", "wantsRestart"};
 
 static bool read_hash(struct json_reader *reader, char *to)
 {
@@ -159,8 +160,10 @@ static bool read_seat_field(struct fields *fields, size_t which)
         return read_hash(reader, seat->key_hash);
     case 6:
         return read_count(reader, &seat->taker_epoch);
-    default:
+    case 7:
         return read_count(reader, &seat->taker_session);
+    default:
+        return read_bool(reader, &seat->wants_restart);
     }
 }
 
@@ -316,6 +319,7 @@ static void write_seats(struct json_writer *writer, const struct room *room)
         write_text(writer, "keyHash", seat->key_hash);
         write_count(writer, "takerEpoch", seat->taker_epoch);
         write_count(writer, "takerSession", seat->taker_session);
+        write_bool(writer, "wantsRestart", seat->wants_restart);
         json_write_object_end(writer);
     }
     json_write_array_end(writer);
@@ -370,9 +374,33 @@ static enum room_mark mark_of(const struct room *room)
     return room_ai_moves(room) ? MARK_AI_MOVES : MARK_PLAYING;
 }
 
+uint64_t room_marks_of(int phase)
+{
+    static const uint64_t marks[] = {
+        [ROOM_WAITING] = UINT64_C(1) << MARK_WAITING,
+        [ROOM_PLAYING] = UINT64_C(1) << MARK_PLAYING | UINT64_C(1) << MARK_AI_MOVES,
+        [ROOM_ENDED] = UINT64_C(1) << MARK_ENDED,
+    };
+    return marks[phase];
+}
+
+int64_t room_idle_ms(const struct rooms *rooms, const struct room *room)
+{
+    bool never_played = room->phase == ROOM_WAITING && room->game == 1;
+    return never_played && rooms->limits.waiting_idle_ms < rooms->limits.idle_ms
+               ? rooms->limits.waiting_idle_ms
+               : rooms->limits.idle_ms;
+}
+
 enum tocsin_status room_put(struct rooms *rooms, struct change *change, struct room *room)
 {
-    room->touched_ms = engine_now_up_ms(rooms->engine);
+    return room_put_since(rooms, change, room, engine_now_up_ms(rooms->engine));
+}
+
+enum tocsin_status room_put_since(struct rooms *rooms, struct change *change, struct room *room,
+                                  int64_t touched_ms)
+{
+    room->touched_ms = touched_ms;
     room_encode(&rooms->doc, room);
     if (buffer_status(&rooms->doc) != TOCSIN_OK)
         return buffer_status(&rooms->doc);
@@ -384,7 +412,7 @@ enum tocsin_status room_put(struct rooms *rooms, struct change *change, struct r
         .kind = rooms->kind,
         .key = id,
         .home = id,
-        .due_ms = from + rooms->limits.idle_ms,
+        .due_ms = from + room_idle_ms(rooms, room),
         .basis = STORE_ELAPSED,
         .mark = (uint8_t)mark_of(room),
         .doc = {rooms->doc.data, rooms->doc.size},

@@ -112,7 +112,20 @@ void room_frame_snapshot(struct table *table, const struct room *room)
     publish(table, &writer);
 }
 
-/* ---- to one session */
+/* ---- to one session. Their seq is that of the last frame to the topic: it says what they are
+ * as new as, and is not used up. */
+
+static void begin_for_one(struct rooms *rooms, struct json_writer *writer, const struct room *room,
+                          const char *type)
+{
+    begin(rooms, writer);
+    room_view_field(writer, "roomId", room->id);
+    room_view_game_id(writer, room);
+    room_view_field(writer, "type", type);
+    json_write_key(writer, "seq");
+    json_write_uint64(writer,
+                      table_seq(rooms, table_find(rooms, (struct bytes){room->id, ROOM_ID_BYTES})));
+}
 
 static enum tocsin_status send(struct rooms *rooms, uint64_t session, const char *queue)
 {
@@ -130,8 +143,7 @@ enum tocsin_status room_send_seat(struct rooms *rooms, uint64_t session, const s
                                   int side, struct bytes key)
 {
     struct json_writer writer;
-    begin(rooms, &writer);
-    room_view_field(&writer, "roomId", room->id);
+    begin_for_one(rooms, &writer, room, "SEAT");
     room_view_side(&writer, "side", side);
     json_write_key(&writer, "seatKey");
     if (side == ROOM_NO_SIDE)
@@ -155,9 +167,7 @@ enum tocsin_status room_send_full(struct rooms *rooms, uint64_t session, const s
 void room_send_kicked(struct rooms *rooms, uint64_t session, const struct room *room, int player)
 {
     struct json_writer writer;
-    begin(rooms, &writer);
-    room_view_field(&writer, "roomId", room->id);
-    room_view_game_id(&writer, room);
+    begin_for_one(rooms, &writer, room, "KICKED");
     room_view_side(&writer, "side", room_side_of_player(room, player));
     room_view_field(&writer, "detail", "the seat was taken up by another connection with its key");
     json_write_object_end(&writer);

@@ -141,6 +141,7 @@ static void view_seats(struct json_writer *writer, const struct room *room,
         view_bool(writer, "ready", seat->ready);
         view_bool(writer, "connected", here || seat->ai);
         view_bool(writer, "ai", seat->ai);
+        view_bool(writer, "wantsRestart", seat->wants_restart);
         json_write_object_end(writer);
     }
     json_write_object_end(writer);
@@ -207,8 +208,10 @@ void room_view_whole(struct json_writer *writer, const struct rooms *rooms, cons
     view_clock(writer, rooms->engine, room);
     json_write_key(writer, "seq");
     json_write_uint64(writer, table_seq(rooms, table));
-    if (my_side != NULL)
+    if (my_side != NULL) {
+        room_view_field(writer, "type", "FULL");
         room_view_side(writer, "mySide", *my_side);
+    }
     if (over_http) { /* under the names that the list has, too */
         char game_id[ROOM_WORD_BYTES];
         room_game_id(room, game_id);

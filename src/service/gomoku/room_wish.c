@@ -4,8 +4,8 @@
  *   field         goes with                          default, limits
  *   mode          any                                "PVP"
  *   rule          any                                "STANDARD"
- *   turn_seconds  no clock, or mode turn, no bank    gomoku.turn_seconds; 1 to 3600
- *   ai_timed      PVE                                gomoku.ai_timed
+ *   turn_seconds  no clock, or mode turn, no bank    gomoku.turn.seconds; 1 to 3600
+ *   ai_timed      PVE                                gomoku.turn.aiTimed
  *   clock.mode    any                                "turn"
  *   clock.bank    any                                turn: turn_seconds; else it must be given
  *   clock.extra   not turn                           0ms

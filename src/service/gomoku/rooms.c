@@ -17,6 +17,7 @@ const struct rooms_limits rooms_limits_default = {
     .rooms = 100000,
     .session_rooms = 16,
     .idle_ms = INT64_C(24) * 3600 * 1000,
+    .waiting_idle_ms = INT64_C(10) * 60 * 1000,
     .list_scan = 10000,
 };
 
@@ -110,6 +111,8 @@ static void made(void *arg, enum tocsin_status status)
 {
     struct opening *opening = arg;
     opening->rooms->opening--;
+    if (status == TOCSIN_OK && !opening->replayed)
+        lobby_made(opening->rooms, (struct bytes){opening->room.id, ROOM_ID_BYTES});
     if (status != TOCSIN_OK && status != TOCSIN_CONFLICT) {
         opening->outcome = outcome_of_status(status);
         (void)snprintf(opening->why.text, sizeof opening->why.text, "%s",
@@ -182,11 +185,16 @@ void rooms_get(struct rooms *rooms, struct bytes id, rooms_read_fn fn, void *arg
     reading_one(&kind, id, fn, arg);
 }
 
-void rooms_list(struct rooms *rooms, uint64_t after, uint32_t limit, rooms_read_fn fn, void *arg)
+void rooms_list(struct rooms *rooms, const struct rooms_query *query, rooms_read_fn fn, void *arg)
 {
+    if (query->newest) {
+        lobby_list(rooms, query, fn, arg);
+        return;
+    }
     struct reading_kind kind = kind_of(rooms);
     kind.write = write_row;
-    reading_page(&kind, after, limit, fn, arg);
+    kind.marks = room_marks_of(query->phase);
+    reading_page(&kind, query->after, query->limit, fn, arg);
 }
 
 /* ---- dropping */
@@ -217,6 +225,18 @@ static enum tocsin_status forget_after(struct rooms *rooms, struct change *chang
     return status;
 }
 
+/* Since when nobody has been here or done anything: not before the server could be reached. */
+static int64_t idle_since(const struct rooms *rooms, const struct room *room,
+                          const struct table *table)
+{
+    int64_t since = room->touched_ms;
+    int64_t reachable_ms =
+        rooms->started_ms + rooms->limits.waiting_idle_ms - room_idle_ms(rooms, room);
+    if (table != NULL && table->left_ms > since)
+        since = table->left_ms;
+    return reachable_ms > since ? reachable_ms : since;
+}
+
 /* Nobody has done anything for long. While somebody is here, it stays. */
 static enum tocsin_status on_due(void *service, struct change *change,
                                  const struct engine_record *record)
@@ -229,6 +249,9 @@ static enum tocsin_status on_due(void *service, struct change *change,
         return status;
     if (table != NULL && table->here != NULL)
         return room_put(rooms, change, &room);
+    int64_t since_ms = idle_since(rooms, &room, table);
+    if (since_ms + room_idle_ms(rooms, &room) > engine_now_ms(rooms->engine))
+        return room_put_since(rooms, change, &room, since_ms);
     status = coordinator_stop(rooms, change, record->key);
     if (status == TOCSIN_OK)
         status = change_drop(change, rooms->kind, record->key);
@@ -241,7 +264,10 @@ static enum tocsin_status on_due(void *service, struct change *change,
 
 static void on_load(void *service, const struct engine_head *head)
 {
-    room_ai_note_load(service, head);
+    struct rooms *rooms = service;
+    room_ai_note_load(rooms, head);
+    if (!lobby_note(rooms, head->ref, head->rev))
+        rooms->load_failed = true;
 }
 
 /* ---- life */
@@ -300,6 +326,7 @@ void rooms_destroy(struct rooms *rooms)
     ring_release(&rooms->errands);
     ring_release(&rooms->calls);
     tables_release(rooms);
+    lobby_release(rooms);
     free(rooms->recoveries);
     buffer_release(&rooms->doc);
     buffer_release(&rooms->event);

@@ -57,9 +57,10 @@ struct rooms_port {
 
 struct rooms_limits {
     uint64_t rooms;
-    uint32_t session_rooms; /* that one session may be in */
-    int64_t idle_ms;        /* nobody comes, moves or is here for so long: it is dropped */
-    uint32_t list_scan;     /* records one list call looks at */
+    uint32_t session_rooms;  /* that one session may be in */
+    int64_t idle_ms;         /* nobody comes, moves or is here for so long: it is dropped */
+    int64_t waiting_idle_ms; /* … before the first game has begun */
+    uint32_t list_scan;      /* records one list call looks at */
 };
 extern const struct rooms_limits rooms_limits_default;
 
@@ -68,8 +69,8 @@ struct rooms_options {
     struct idem *idem;
     struct countdowns *countdowns;
     struct rooms_limits limits;
-    int64_t turn_seconds; /* where a wish does not say (gomoku.turn_seconds) */
-    bool ai_timed;        /* gomoku.ai_timed */
+    int64_t turn_seconds; /* where a wish does not say (gomoku.turn.seconds) */
+    bool ai_timed;        /* gomoku.turn.aiTimed */
     struct rooms_port port;
     struct siphash_key hash_key; /* chance */
 };
@@ -110,8 +111,14 @@ struct room_opening {
 /* MADE; TOO_MANY: limits.rooms. */
 void rooms_open(struct rooms *rooms, const struct room_opening *opening);
 void rooms_get(struct rooms *rooms, struct bytes id, rooms_read_fn fn, void *arg);
+struct rooms_query {
+    uint64_t after; /* `next` of the page before; 0: from the beginning */
+    uint32_t limit;
+    int phase;   /* enum room_phase; 0: any */
+    bool newest; /* the last that was made comes first; else the one that changed longest ago */
+};
 /* {"rooms":[…],"next":cursor or null} */
-void rooms_list(struct rooms *rooms, uint64_t after, uint32_t limit, rooms_read_fn fn, void *arg);
+void rooms_list(struct rooms *rooms, const struct rooms_query *query, rooms_read_fn fn, void *arg);
 
 /* ---- from a session */
 
@@ -127,14 +134,14 @@ struct room_command {
     struct bytes seat_key; /* empty: none was given */
     struct bytes game_id;  /* PLACE; else it may be empty */
     int64_t x, y;          /* PLACE */
-    /* Once, when it is durable or refused, and the session has been told; what the topic hears
-     * of it follows. `code` is NULL when it was done. May be NULL. */
+    /* Once, when it is durable or refused, and the session has been told; after what the topic
+     * hears of it, but of a RESUME before that. `code` is NULL when it was done. May be NULL. */
     void (*done)(void *arg, enum outcome outcome, const char *code, const char *detail);
     void *arg;
 };
 /* A refusal goes to the session's errors as well. Codes: NOT_FOUND (the room), BAD_SEAT (resume),
  * FORBIDDEN (no seat's key, or another connection holds it), STALE_GAME, NOT_WAITING, NOT_PLAYING,
- * NOT_ENDED, NOT_YOUR_TURN, TIMED_OUT, TAKEN, FORBIDDEN_MOVE (overline, double-four, double-three),
+ * NOT_YOUR_TURN, TIMED_OUT, TAKEN, FORBIDDEN_MOVE (overline, double-four, double-three),
  * VALIDATE_FAILED, RATE_LIMITED, OVERLOADED, UNAVAILABLE. */
 void rooms_command(struct rooms *rooms, const struct room_command *command);
 /* One that could not be read: what is known of it, and what is wrong. VALIDATE_FAILED. */

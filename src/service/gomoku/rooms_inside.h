@@ -10,6 +10,7 @@
  *   room_frames.c   what goes out
  *   table.c         who is here, and the number of the next frame: in memory only
  *   room_ai.c       the AI's turns
+ *   lobby.c         the newest rooms first
  *   rooms.c         the kind on the engine; opening, reading, dropping
  */
 #ifndef TOCSIN_SERVICE_GOMOKU_ROOMS_INSIDE_H
@@ -44,6 +45,7 @@ struct table {
     char id[ROOM_ID_BYTES + 1];
     uint32_t frames; /* numbered so far */
     struct presence *here;
+    int64_t left_ms;            /* elapsed: when the last of them left */
     struct engine_timer notice; /* tells who is here */
     bool noticing;              /* the timer is armed, or what it has asked for is under way */
     struct engine_timer ai_timer;
@@ -55,6 +57,14 @@ struct table {
 struct visitor {
     struct presence *first;
     uint32_t count;
+};
+
+/* Rooms in the order in which they were made. */
+struct lobby {
+    struct lobby_entry *entries;
+    size_t count;
+    size_t room;
+    size_t next_look; /* at this count, for some that were dropped */
 };
 
 /* What is under way and is the service's own memory; the engine gives it back, unless it is
@@ -81,6 +91,8 @@ struct rooms {
     struct errand errands; /* head of the ring */
     struct errand calls;   /* head of the ring of commands */
     uint64_t opening;      /* rooms that are being made */
+    struct lobby lobby;
+    int64_t started_ms; /* elapsed: nobody can have come before */
     struct engine_ref *recoveries;
     size_t recovery_count;
     size_t recovery_room;
@@ -124,6 +136,13 @@ void rooms_random_hex(struct rooms *rooms, char *ret_text, size_t digits);
 
 enum tocsin_status room_decode(const struct engine_record *record, struct room *ret_room);
 enum tocsin_status room_put(struct rooms *rooms, struct change *change, struct room *room);
+/* … as of a moment that is past: nothing has happened since. */
+enum tocsin_status room_put_since(struct rooms *rooms, struct change *change, struct room *room,
+                                  int64_t touched_ms);
+/* How long it is kept when nobody is there. */
+int64_t room_idle_ms(const struct rooms *rooms, const struct room *room);
+/* A bit for each mark of this phase; 0 is any phase, and all of them. */
+uint64_t room_marks_of(int phase);
 /* NONE: there is no such room. BUSY: as change_get. */
 enum tocsin_status room_find(struct rooms *rooms, struct change *change, struct bytes id,
                              struct room *ret_room);
@@ -216,6 +235,15 @@ void room_event_moved(struct rooms *rooms, struct change *change, const struct r
 /* The room is so, durably: if it is the AI's turn, it will move. */
 void room_ai_consider(struct table *table, const struct room *room);
 void room_ai_note_load(struct rooms *rooms, const struct engine_head *head);
+
+/* ---- the newest first (lobby.c) */
+
+/* False: no memory. They come in the order of their revs. */
+bool lobby_note(struct rooms *rooms, struct engine_ref ref, uint64_t rev);
+/* It is durable. */
+void lobby_made(struct rooms *rooms, struct bytes id);
+void lobby_list(struct rooms *rooms, const struct rooms_query *query, rooms_read_fn fn, void *arg);
+void lobby_release(struct rooms *rooms);
 
 /* ---- commands (room_command.c) */
 

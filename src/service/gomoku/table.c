@@ -87,6 +87,7 @@ static void leave(struct presence *presence)
     while (*at != presence)
         at = &(*at)->next_here;
     *at = presence->next_here;
+    presence->table->left_ms = engine_now_up_ms(rooms->engine);
     for (at = &visitor->first; *at != presence;)
         at = &(*at)->next_mine;
     *at = presence->next_mine;
