@@ -12,16 +12,15 @@
 enum { WHY_BYTES = 160, TTL_TEXT = 24, GT_TRIES = 3, CALLS_MAX = 1000000 };
 
 /* Returns 1 renewed, 0 missing, -1 for ever, -2 longer, -3 another's value. */
-static const char script[] =
-    "local left = redis.call('PTTL', KEYS[1]) "
-    "if left == -2 then return 0 end "
-    "if ARGV[4] == '1' then "
-    "local value = redis.pcall('GET', KEYS[1]) "
-    "if value ~= ARGV[5] then return -3 end end "
-    "if left == -1 and ARGV[3] == '0' then return -1 end "
-    "if left > tonumber(ARGV[1]) and ARGV[2] == '0' then return -2 end "
-    "redis.call('PEXPIRE', KEYS[1], ARGV[1]) "
-    "return 1";
+static const char script[] = "local left = redis.call('PTTL', KEYS[1]) "
+                             "if left == -2 then return 0 end "
+                             "if ARGV[4] == '1' then "
+                             "local value = redis.pcall('GET', KEYS[1]) "
+                             "if value ~= ARGV[5] then return -3 end end "
+                             "if left == -1 and ARGV[3] == '0' then return -1 end "
+                             "if left > tonumber(ARGV[1]) and ARGV[2] == '0' then return -2 end "
+                             "redis.call('PEXPIRE', KEYS[1], ARGV[1]) "
+                             "return 1";
 static const char *const scripts[] = {script};
 
 struct jobs {
@@ -37,25 +36,25 @@ struct server_keys {
     bool given; /* since the last flush */
 
     struct redis *redis;
-    bool old; /* it knows no GT: the script does it */
+    bool old;     /* it knows no GT: the script does it */
+    bool closing; /* there will be no other */
 
     struct jobs wanted; /* shared */
     bool connected;     /* shared */
     bool news;          /* shared: to be told */
     char why[WHY_BYTES];
-    struct redis_keys_stats stats;
 };
 
 struct redis_keys {
     struct redis_keys_options options;
     pthread_t thread;
-    bool running;
     pthread_mutex_t lock;
     uv_loop_t uv;
     uv_async_t wake;
     bool stopping; /* shared */
     uint32_t wait_ms;
-    size_t open; /* clients: of our thread */
+    size_t open;      /* clients: of our thread */
+    bool closing;     /* of our thread */
     struct jobs done; /* shared */
     size_t count;
     struct server_keys servers[];
@@ -174,9 +173,8 @@ static void send_plain(struct call *call)
 {
     const struct key_job *job = call->work->job;
     const char *flag = !job->may_shorten ? "GT" : !job->may_limit ? "XX" : NULL;
-    struct bytes words[] = {bytes_of("PEXPIRE"), call->item->key,
-                            {call->work->ttl, call->work->ttl_size},
-                            {flag, 2}};
+    struct bytes words[] = {
+        bytes_of("PEXPIRE"), call->item->key, {call->work->ttl, call->work->ttl_size}, {flag, 2}};
     call->step = PLAIN;
     give_call(call, words, flag == NULL ? 3 : 4);
 }
@@ -192,10 +190,8 @@ static void send_script(struct call *call)
         return;
     }
     struct bytes words[] = {
-        {call->work->ttl, call->work->ttl_size},
-        bytes_of(job->may_shorten ? "1" : "0"),
-        bytes_of(job->may_limit ? "1" : "0"),
-        bytes_of(owned ? "1" : "0"),
+        {call->work->ttl, call->work->ttl_size}, bytes_of(job->may_shorten ? "1" : "0"),
+        bytes_of(job->may_limit ? "1" : "0"),    bytes_of(owned ? "1" : "0"),
         owned ? job->value : bytes_of(""),
     };
     call->step = BY_SCRIPT;
@@ -222,7 +218,8 @@ static void ask_ttl(struct call *call)
 /* One that lives for ever, and may be given an end. */
 static void limit(struct call *call)
 {
-    struct bytes words[] = {bytes_of("PEXPIRE"), call->item->key,
+    struct bytes words[] = {bytes_of("PEXPIRE"),
+                            call->item->key,
                             {call->work->ttl, call->work->ttl_size},
                             bytes_of("NX")};
     call->step = LIMIT;
@@ -276,8 +273,8 @@ static void expire_done(struct redis_call *base, enum redis_outcome outcome,
         answered(call, reply->integer);
         return;
     }
-    note(call->work, outcome == REDIS_ANSWERED ? "an answer that makes no sense"
-                                               : words_of(reply, why));
+    note(call->work,
+         outcome == REDIS_ANSWERED ? "an answer that makes no sense" : words_of(reply, why));
     ended(call, outcome == REDIS_ANSWERED ? KEY_REFUSED : result_of(outcome));
 }
 
@@ -321,9 +318,11 @@ static void look_done(struct redis_call *base, enum redis_outcome outcome, const
     if (outcome == REDIS_ANSWERED && job->verb == KEY_SCAN) {
         take_page(job, reply);
     } else if (outcome == REDIS_ANSWERED) {
-        job->holds = reply->type == REDIS_REPLY_INTEGER ? reply->integer == 1
-                     : reply->type == REDIS_REPLY_STRING &&
-                           bytes_equal((struct bytes){reply->str, (size_t)reply->len}, job->value);
+        job->holds =
+            reply->type == REDIS_REPLY_INTEGER
+                ? reply->integer == 1
+                : reply->type == REDIS_REPLY_STRING &&
+                      bytes_equal((struct bytes){reply->str, (size_t)reply->len}, job->value);
     } else if (outcome == REDIS_REFUSED && job->verb == KEY_TEST &&
                strncmp(reply->str, "WRONGTYPE", 9) == 0) {
         job->whole = KEY_RENEWED; /* it is something else than a text: not this value */
@@ -349,8 +348,8 @@ static void send_look(struct call *call)
     }
     (void)snprintf(cursor, sizeof cursor, "%llu", (unsigned long long)job->cursor);
     (void)snprintf(page, sizeof page, "%u", job->page);
-    struct bytes words[] = {bytes_of("SCAN"),  bytes_of(cursor),  bytes_of("MATCH"),
-                            job->pattern,      bytes_of("COUNT"), bytes_of(page)};
+    struct bytes words[] = {bytes_of("SCAN"), bytes_of(cursor),  bytes_of("MATCH"),
+                            job->pattern,     bytes_of("COUNT"), bytes_of(page)};
     redis_give(of->redis, &call->call, words, 6, of->keys->options.timeout_ms);
 }
 
@@ -397,41 +396,6 @@ static void begin(struct server_keys *of, struct key_job *job)
     }
 }
 
-static void closed(void *arg)
-{
-    struct redis_keys *keys = arg;
-    if (--keys->open == 0)
-        uv_close((uv_handle_t *)&keys->wake, NULL);
-}
-
-static void woken(uv_async_t *async)
-{
-    struct redis_keys *keys = async->data;
-    for (size_t i = 0; i < keys->count; i++) {
-        struct server_keys *of = &keys->servers[i];
-        (void)pthread_mutex_lock(&keys->lock);
-        struct key_job *job = take_all(&of->wanted);
-        (void)pthread_mutex_unlock(&keys->lock);
-        while (job != NULL) {
-            struct key_job *next = job->next;
-            if (of->redis != NULL)
-                begin(of, job);
-            else
-                fail_job(of, job, "the server is stopping");
-            job = next;
-        }
-    }
-    (void)pthread_mutex_lock(&keys->lock);
-    bool stopping = keys->stopping;
-    (void)pthread_mutex_unlock(&keys->lock);
-    for (size_t i = 0; stopping && i < keys->count; i++) {
-        struct redis *redis = keys->servers[i].redis;
-        keys->servers[i].redis = NULL;
-        if (redis != NULL)
-            redis_close(redis, keys->wait_ms, closed, keys);
-    }
-}
-
 static void on_state(void *arg, bool connected, const char *why)
 {
     struct server_keys *of = arg;
@@ -445,6 +409,84 @@ static void on_state(void *arg, bool connected, const char *why)
     (void)pthread_mutex_unlock(&keys->lock);
     if (news)
         keys->options.post(keys->options.arg);
+}
+
+/* With the first job: who has no renewals needs no Redis. */
+static bool reach(struct server_keys *of)
+{
+    struct redis_keys *keys = of->keys;
+    const struct redis_server *server = of->server;
+    if (of->redis != NULL)
+        return true;
+    if (of->closing || redis_create(&keys->uv,
+                                    &(struct redis_options){
+                                        .host = server->host,
+                                        .port = server->port,
+                                        .user = server->user[0] != '\0' ? server->user : NULL,
+                                        .password = server->password,
+                                        .database = server->database,
+                                        .scripts = scripts,
+                                        .script_count = 1,
+                                        .calls_max = CALLS_MAX,
+                                        .seed = keys->options.seed + (uint64_t)(of - keys->servers),
+                                        .on_state = on_state,
+                                        .arg = of,
+                                    },
+                                    &of->redis) != TOCSIN_OK)
+        return false;
+    keys->open++;
+    return true;
+}
+
+static void take_jobs(struct server_keys *of)
+{
+    struct redis_keys *keys = of->keys;
+    (void)pthread_mutex_lock(&keys->lock);
+    struct key_job *job = take_all(&of->wanted);
+    (void)pthread_mutex_unlock(&keys->lock);
+    while (job != NULL) {
+        struct key_job *next = job->next;
+        if (reach(of))
+            begin(of, job);
+        else
+            fail_job(of, job, of->closing ? "the server is stopping" : "there was no memory");
+        job = next;
+    }
+}
+
+static void close_when_all_are(struct redis_keys *keys)
+{
+    if (keys->open == 0)
+        uv_close((uv_handle_t *)&keys->wake, NULL);
+}
+
+static void closed(void *arg)
+{
+    struct redis_keys *keys = arg;
+    keys->open--;
+    close_when_all_are(keys);
+}
+
+static void woken(uv_async_t *async)
+{
+    struct redis_keys *keys = async->data;
+    for (size_t i = 0; i < keys->count; i++)
+        take_jobs(&keys->servers[i]);
+    (void)pthread_mutex_lock(&keys->lock);
+    bool stopping = keys->stopping && !keys->closing;
+    (void)pthread_mutex_unlock(&keys->lock);
+    if (!stopping)
+        return;
+    keys->closing = true;
+    keys->open++; /* until all have been asked to */
+    for (size_t i = 0; i < keys->count; i++) {
+        struct redis *redis = keys->servers[i].redis;
+        keys->servers[i].closing = true;
+        keys->servers[i].redis = NULL;
+        if (redis != NULL)
+            redis_close(redis, keys->wait_ms, closed, keys);
+    }
+    closed(keys);
 }
 
 static void *run(void *arg)
@@ -526,9 +568,7 @@ void redis_keys_stop(struct redis_keys *keys, uint32_t wait_ms)
     keys->wait_ms = wait_ms;
     (void)pthread_mutex_unlock(&keys->lock);
     (void)uv_async_send(&keys->wake);
-    if (keys->running)
-        (void)pthread_join(keys->thread, NULL);
-    keys->running = false;
+    (void)pthread_join(keys->thread, NULL);
 }
 
 void redis_keys_destroy(struct redis_keys *keys)
@@ -540,56 +580,33 @@ void redis_keys_destroy(struct redis_keys *keys)
     free(keys);
 }
 
-static enum tocsin_status create_clients(struct redis_keys *keys)
-{
-    for (size_t i = 0; i < keys->count; i++) {
-        struct server_keys *of = &keys->servers[i];
-        const struct redis_server *server = &keys->options.servers[i];
-        of->keys = keys;
-        of->server = server;
-        jobs_init(&of->wanted);
-        enum tocsin_status status = redis_create(&keys->uv,
-                                                 &(struct redis_options){
-                                                     .host = server->host,
-                                                     .port = server->port,
-                                                     .user = server->user,
-                                                     .password = server->password,
-                                                     .database = server->database,
-                                                     .scripts = scripts,
-                                                     .script_count = 1,
-                                                     .calls_max = CALLS_MAX,
-                                                     .seed = keys->options.seed + i,
-                                                     .on_state = on_state,
-                                                     .arg = of,
-                                                 },
-                                                 &of->redis);
-        if (status != TOCSIN_OK)
-            return status;
-        keys->open++;
-    }
-    return TOCSIN_OK;
-}
-
 enum tocsin_status redis_keys_create(const struct redis_keys_options *options,
-                                     struct redis_keys **ret_keys, struct tocsin_why *ret_why)
+                                     struct redis_keys **ret_keys)
 {
-    struct redis_keys *keys =
-        calloc(1, sizeof *keys + options->count * sizeof keys->servers[0]);
+    struct redis_keys *keys = calloc(1, sizeof *keys + options->count * sizeof keys->servers[0]);
     if (keys == NULL)
         return TOCSIN_NO_MEMORY;
     keys->options = *options;
     keys->count = options->count;
     jobs_init(&keys->done);
-    (void)pthread_mutex_init(&keys->lock, NULL);
-    (void)ret_why;
+    for (size_t i = 0; i < keys->count; i++) {
+        keys->servers[i].keys = keys;
+        keys->servers[i].server = &options->servers[i * options->stride];
+        jobs_init(&keys->servers[i].wanted);
+    }
     if (uv_loop_init(&keys->uv) != 0) {
         free(keys);
         return TOCSIN_NO_MEMORY;
     }
+    (void)pthread_mutex_init(&keys->lock, NULL);
     (void)uv_async_init(&keys->uv, &keys->wake, woken);
     keys->wake.data = keys;
-    enum tocsin_status status = create_clients(keys);
-    keys->running = pthread_create(&keys->thread, NULL, run, keys) == 0;
+    if (pthread_create(&keys->thread, NULL, run, keys) != 0) {
+        uv_close((uv_handle_t *)&keys->wake, NULL);
+        (void)uv_run(&keys->uv, UV_RUN_DEFAULT);
+        redis_keys_destroy(keys);
+        return TOCSIN_NO_MEMORY;
+    }
     *ret_keys = keys;
-    return keys->running ? status : TOCSIN_NO_MEMORY;
+    return TOCSIN_OK;
 }

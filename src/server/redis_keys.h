@@ -9,6 +9,7 @@
  * A key      is renewed by PEXPIRE … GT, so that a longer life is never shortened and one for
  *            ever never ends; what answers 0 is told apart by a PTTL. With an owner, and with
  *            a Redis before version 7, one script does it all.
+ * Connected  with the first job, not before: a server without renewals has no Redis.
  * Threads    give, flush, take and stop from one thread, the service's.
  */
 #ifndef TOCSIN_SERVER_REDIS_KEYS_H
@@ -32,6 +33,7 @@ struct redis_server {
 struct redis_keys_options {
     const struct redis_server *servers; /* their texts are not copied */
     size_t count;
+    size_t stride;       /* every so manieth of them */
     uint32_t timeout_ms; /* of a command */
     uint64_t seed;
     void (*post)(void *arg); /* from its thread: there is something to take */
@@ -39,7 +41,7 @@ struct redis_keys_options {
 };
 
 enum tocsin_status redis_keys_create(const struct redis_keys_options *options,
-                                     struct redis_keys **ret_keys, struct tocsin_why *ret_why);
+                                     struct redis_keys **ret_keys);
 struct key_client redis_keys_client(struct redis_keys *keys, size_t server);
 
 /* Jobs that are done get their done called here; and what has become of the connections is
@@ -53,18 +55,5 @@ void redis_keys_take(struct redis_keys *keys,
 void redis_keys_stop(struct redis_keys *keys, uint32_t wait_ms);
 /* After redis_keys_stop and a last take. */
 void redis_keys_destroy(struct redis_keys *keys);
-
-struct redis_keys_stats {
-    bool connected;
-    uint64_t commands;
-    uint64_t answered;
-    uint64_t refused;
-    uint64_t failed;
-    uint64_t unknown;
-    uint64_t connects;
-};
-/* As of its last word: from the service's thread. */
-void redis_keys_describe(struct redis_keys *keys, size_t server,
-                         struct redis_keys_stats *ret_stats);
 
 #endif

@@ -222,7 +222,7 @@ static void write_last(struct json_writer *writer, const struct tally *last)
     for (uint32_t i = 0; i < last->worst_count; i++) {
         json_write_object(writer);
         json_write_key(writer, "key");
-        json_write_string(writer, last->worst[i].key.at, last->worst[i].key.size);
+        json_write_string(writer, last->worst[i].key, last->worst[i].size);
         json_write_key(writer, "result");
         json_write_text(writer, key_result_names[last->worst[i].result]);
         json_write_object_end(writer);

@@ -19,6 +19,7 @@ struct mock_client {
     size_t room;
     enum mock_mood mood;
     bool answering;
+    bool takes_all;
     struct key_job *held;
     struct key_job **held_end;
     uint64_t jobs;
@@ -89,7 +90,7 @@ static enum key_result expire(struct mock_client *client, const struct key_job *
     int64_t until = engine_now_ms(client->engine) + job->ttl_ms;
     client->expired++;
     if (at == NULL)
-        return KEY_MISSING;
+        return client->takes_all ? KEY_RENEWED : KEY_MISSING;
     if (job->value.at != NULL && !bytes_equal((*at)->value, job->value))
         return KEY_FOREIGN;
     if ((*at)->until_ms < 0 && !job->may_limit)
@@ -191,6 +192,11 @@ static void close(void *self, uint32_t wait_ms)
 {
     (void)wait_ms;
     answer_held(self);
+}
+
+void mock_client_take_all(struct mock_client *client)
+{
+    client->takes_all = true;
 }
 
 void mock_client_mood(struct mock_client *client, enum mock_mood mood)

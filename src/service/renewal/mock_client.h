@@ -27,6 +27,9 @@ void mock_client_destroy(struct mock_client *client);
 struct key_client mock_client_port(struct mock_client *client);
 void mock_client_mood(struct mock_client *client, enum mock_mood mood);
 
+/* From now on every key there could be is there, and lives for ever: for trying things out. */
+void mock_client_take_all(struct mock_client *client);
+
 /* ttl_ms -1: for ever. False: no memory. */
 bool mock_client_set(struct mock_client *client, struct bytes key, struct bytes value,
                      int64_t ttl_ms);

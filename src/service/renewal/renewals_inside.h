@@ -24,7 +24,8 @@ struct tally {
     uint64_t of[KEY_RESULTS];
     uint32_t worst_count; /* keys that are not well, the first few */
     struct worst {
-        struct bytes key; /* allocated */
+        char *key; /* allocated */
+        size_t size;
         enum key_result result;
     } worst[WORST_KEYS];
     char why[WHY_BYTES];

@@ -54,7 +54,7 @@ void tally_free(struct tally *tally)
     if (tally == NULL)
         return;
     for (uint32_t i = 0; i < tally->worst_count; i++)
-        free((void *)tally->worst[i].key.at);
+        free(tally->worst[i].key);
     free(tally);
 }
 
@@ -67,7 +67,7 @@ static void count_key(struct tally *tally, const struct key_item *item)
     if (copy == NULL)
         return;
     memcpy(copy, item->key.at, item->key.size);
-    tally->worst[tally->worst_count++] = (struct worst){{copy, item->key.size}, item->result};
+    tally->worst[tally->worst_count++] = (struct worst){copy, item->key.size, item->result};
 }
 
 static void note_why(struct round *round, const char *why)
@@ -94,8 +94,8 @@ static void explain(struct round *round)
     if (tally->worst_count == 0 || tally->why[0] != '\0')
         return;
     const struct worst *worst = &tally->worst[0];
-    (void)snprintf(text, sizeof text, "%.*s: %s", worst->key.size < 80 ? (int)worst->key.size : 80,
-                   worst->key.at, key_result_names[worst->result]);
+    (void)snprintf(text, sizeof text, "%.*s: %s", worst->size < 80 ? (int)worst->size : 80,
+                   worst->key, key_result_names[worst->result]);
     note_why(round, text);
 }
 
