@@ -51,6 +51,9 @@ foreach(name server live)
     endif()
 endforeach()
 
+# This one starts a server, too, but not ours.
+target_sources(bench-redis PRIVATE bench/server/child.c)
+
 # This one's peer runs where its packages are installed.
 foreach(name peer.mjs package.json package-lock.json .npmrc)
     configure_file(bench/live/peer/${name} ${CMAKE_BINARY_DIR}/live-peer/${name} COPYONLY)
