@@ -89,7 +89,7 @@ static void hello_refused(const char *answers, const char *words)
     struct redis_world world = {.options = all_options()};
     struct peer peer;
     redis_world_start(&world);
-    (void)redis_world_give(&world, "INCR a", 150);
+    (void)redis_world_give(&world, "INCR a", 500);
     for (unsigned i = 0; i < 3; i++) { /* it is tried again */
         peer_accept(&world, &peer);
         expect_hello(&peer);
@@ -258,7 +258,7 @@ TEST(a_forgotten_script_that_is_not_sent_again_has_failed)
     struct redis_world world = {0};
     struct peer peer;
     start_with_scripts(&world, &peer);
-    (void)redis_world_give_script(&world, 0, "a", 200);
+    (void)redis_world_give_script(&world, 0, "a", 1000);
     expect_script(&peer, "a");
     (void)close(world.listener); /* nobody will take it */
     world.listener = -1;
