@@ -54,6 +54,9 @@ endforeach()
 # This one fills its server as bench-live does.
 target_sources(bench-renewal PRIVATE bench/live/requests.c)
 
+# This one starts a server, too, but not ours.
+target_sources(bench-redis PRIVATE bench/server/child.c)
+
 # This one's peer runs where its packages are installed.
 foreach(name peer.mjs package.json package-lock.json .npmrc)
     configure_file(bench/live/peer/${name} ${CMAKE_BINARY_DIR}/live-peer/${name} COPYONLY)

@@ -52,15 +52,15 @@ struct redis_options {
     const char *user;     /* NULL: none */
     const char *password; /* NULL or empty: none */
     unsigned database;
-    const char *const *scripts; /* loaded on each connect, called by REDIS_SCRIPT */
+    const char *const *scripts; /* loaded on each connect, called by redis_give_script */
     size_t script_count;
     uint32_t connect_ms;   /* for name, connect and hello together; 0: 5 000 */
     uint32_t retry_ms;     /* first delay; 0: 100 */
     uint32_t retry_cap_ms; /* 0: 5 000 */
     uint32_t calls_max;    /* that wait or are on their way; 0: 100 000; more are FAILED at once */
     uint64_t seed;         /* of the jitter */
-    /* It is connected; or it is not (any more) and why, told again when the reason is another.
-     * May be NULL. */
+    /* It is connected (why is NULL); or it is not (any more) and why, told again when the reason
+     * is another. May be NULL. */
     void (*on_state)(void *arg, bool connected, const char *why);
     void *arg;
 };

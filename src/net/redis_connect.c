@@ -295,6 +295,7 @@ static void on_resolved(uv_getaddrinfo_t *request, int status, struct addrinfo *
 {
     struct redis_link *link = request->data;
     link->resolving = false;
+    link->redis->resolving = false;
     link->addresses = addresses;
     link->next = addresses;
     if (link->redis->link != link)
@@ -303,6 +304,23 @@ static void on_resolved(uv_getaddrinfo_t *request, int status, struct addrinfo *
         redis_link_lost(link, uv_strerror(status));
     else
         connect_next(link);
+}
+
+/* One at a time, also when the last attempt has been given up: a resolver that hangs holds one
+ * thread of libuv's pool, not all of them. */
+static int resolve_name(struct redis_link *link)
+{
+    const struct redis_options *options = &link->redis->options;
+    if (link->redis->resolving)
+        return UV_EALREADY;
+    char port[8];
+    (void)snprintf(port, sizeof port, "%u", (unsigned)options->port);
+    struct addrinfo hints = {.ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM};
+    link->resolve.data = link;
+    int failed =
+        uv_getaddrinfo(link->redis->uv, &link->resolve, on_resolved, options->host, port, &hints);
+    link->resolving = link->redis->resolving = failed == 0;
+    return failed;
 }
 
 static void resolve(struct redis_link *link)
@@ -319,15 +337,11 @@ static void resolve(struct redis_link *link)
     } else if (uv_ip6_addr(options->host, options->port, &address.v6) == 0) {
         failed = connect_to(link, &address.any, sizeof address.v6);
     } else {
-        char port[8];
-        (void)snprintf(port, sizeof port, "%u", (unsigned)options->port);
-        struct addrinfo hints = {.ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM};
-        link->resolve.data = link;
-        failed = uv_getaddrinfo(link->redis->uv, &link->resolve, on_resolved, options->host, port,
-                                &hints);
-        link->resolving = failed == 0;
+        failed = resolve_name(link);
     }
-    if (failed != 0)
+    if (failed == UV_EALREADY)
+        redis_link_lost(link, "its name is still being resolved");
+    else if (failed != 0)
         redis_link_lost(link, uv_strerror(failed));
 }
 

@@ -171,6 +171,7 @@ struct redis {
     bool at_end;         /* both are started */
     unsigned handles;    /* that are not closed */
     unsigned links;      /* of which libuv knows yet */
+    bool resolving;      /* one of them its name */
 
     bool closing;
     bool finished;

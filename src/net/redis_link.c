@@ -26,17 +26,17 @@ struct spans {
 };
 
 /* False when there is no room. Commands that lie one behind the other are one span. */
-static bool add_span(struct spans *spans, char *at, size_t size)
+static bool add_span(struct spans *spans, const char *at, size_t size)
 {
     struct iovec *last = spans->count > 0 ? &spans->at[spans->count - 1] : NULL;
     if (spans->bytes >= WRITE_BYTES_MAX)
         return false;
-    if (last != NULL && (char *)last->iov_base + last->iov_len == at) {
+    if (last != NULL && (const char *)last->iov_base + last->iov_len == at) {
         last->iov_len += size;
     } else {
         if (spans->count == SPANS_MAX)
             return false;
-        spans->at[spans->count++] = (struct iovec){at, size};
+        spans->at[spans->count++] = (struct iovec){(void *)(uintptr_t)at, size};
     }
     spans->bytes += size;
     return true;

@@ -260,7 +260,7 @@ void peer_send(struct peer *peer, const char *bytes)
     while (left > 0) {
         ssize_t sent = send(peer->fd, bytes, left, MSG_NOSIGNAL);
         if (sent < 0 && errno == EAGAIN) {
-            redis_world_turn(peer->world);
+            (void)uv_run(&peer->world->uv, UV_RUN_NOWAIT);
             continue;
         }
         if (sent < 0)
