@@ -44,12 +44,18 @@ foreach(source IN LISTS programs)
 endforeach()
 
 # These start the server that was built with them.
-foreach(name server live)
+foreach(name server live renewal)
     target_sources(bench-${name} PRIVATE $<TARGET_OBJECTS:bench_servers>)
     if(TARGET tocsin)
         add_dependencies(bench-${name} tocsin)
     endif()
 endforeach()
+
+# This one fills its server as bench-live does.
+target_sources(bench-renewal PRIVATE bench/live/requests.c)
+
+# This one starts a server, too, but not ours.
+target_sources(bench-redis PRIVATE bench/server/child.c)
 
 # This one's peer runs where its packages are installed.
 foreach(name peer.mjs package.json package-lock.json .npmrc)

@@ -131,15 +131,38 @@ static enum tocsin_status read_variable(struct config *config, struct bytes name
     return is_passed_over(name) ? TOCSIN_OK : refuse_variable(name, ret_why);
 }
 
+/* As everybody else calls them; ours beat them. */
+static enum tocsin_status read_redis_variable(struct config *config, struct bytes name,
+                                              const char *value, struct config_why *ret_why)
+{
+    static const char *const names[][2] = {{"REDIS_HOST", "redis.host"},
+                                           {"REDIS_PORT", "redis.port"},
+                                           {"REDIS_PASSWORD", "redis.password"}};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        const struct config_row *row = config_row_find(bytes_of(names[i][1]));
+        struct config_spot spot = {.source = CONFIG_ENVIRONMENT, .name = names[i][0]};
+        bool ours = config->sources[row - config_table] == CONFIG_ENVIRONMENT;
+        /* Kubernetes says tcp://10.0.0.7:6379 when it knows a service called redis. */
+        bool made = strncmp(value, "tcp://", 6) == 0;
+        if (bytes_are(name, names[i][0]) && value[0] != '\0' && !made && !ours)
+            return set_row(config, row, value, &spot, ret_why);
+    }
+    return TOCSIN_OK;
+}
+
 enum tocsin_status config_read_environment(struct config *config, char *const *environment,
                                            struct config_why *ret_why)
 {
     enum tocsin_status status = TOCSIN_OK;
     for (; *environment != NULL && status == TOCSIN_OK; environment++) {
         const char *sign = strchr(*environment, '=');
-        if (sign == NULL || strncmp(*environment, PREFIX, strlen(PREFIX)) != 0)
+        struct bytes name = {*environment, sign == NULL ? 0 : (size_t)(sign - *environment)};
+        if (sign == NULL)
             continue;
-        struct bytes name = {*environment, (size_t)(sign - *environment)};
+        if (strncmp(*environment, PREFIX, strlen(PREFIX)) != 0) {
+            status = read_redis_variable(config, name, sign + 1, ret_why);
+            continue;
+        }
         status = read_variable(config, name, sign + 1, ret_why);
     }
     return status;

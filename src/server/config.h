@@ -36,7 +36,7 @@
 
 enum {
     CONFIG_FILE_BYTES_MAX = 256 * 1024,
-    CONFIG_ROWS_MAX = 64,
+    CONFIG_ROWS_MAX = 96,
     CONFIG_TOKEN_BYTES_MIN = 16,
     CONFIG_TOKEN_BYTES_MAX = 255,
 };
@@ -46,6 +46,7 @@ enum config_source { CONFIG_DEFAULT, CONFIG_FILE, CONFIG_ENVIRONMENT, CONFIG_FLA
 /* In the order of the words in the table. */
 enum config_store { CONFIG_SQLITE, CONFIG_MEMORY };
 enum config_clock { CONFIG_CLOCK_SYSTEM, CONFIG_CLOCK_MANUAL };
+enum config_renewal_engine { CONFIG_TIME_WHEEL, CONFIG_SCHEDULED };
 enum config_history { CONFIG_HISTORY_FAILURES, CONFIG_HISTORY_ALL, CONFIG_HISTORY_NONE };
 
 struct config_list {
@@ -87,6 +88,8 @@ struct config_limits {
     uint64_t idempotency_entries;
     uint64_t idempotency_time;
     uint64_t countdowns;
+    uint64_t renewals;
+    uint64_t renewal_keys;
     uint64_t finished_tasks;
     uint64_t finished_bytes;
     uint64_t docs_bytes;
@@ -112,6 +115,33 @@ struct config_gomoku {
     uint64_t rooms;
     uint64_t waiting_idle;
     struct config_turn turn;
+};
+
+struct config_time_wheel {
+    uint64_t tick_duration; /* ms */
+    uint64_t ticks_per_wheel;
+};
+
+struct config_renewal {
+    unsigned enabled;
+    unsigned type; /* enum config_renewal_engine */
+    uint64_t executor_thread_pool_size;
+    uint64_t metrics_report_interval;  /* s */
+    uint64_t default_renewal_interval; /* s */
+    uint64_t default_ttl;              /* s */
+    struct config_time_wheel time_wheel;
+};
+
+/* The Redis servers whose keys are kept alive. */
+struct config_redis {
+    char *host; /* of the one called default */
+    uint64_t port;
+    char *user;
+    char *password;
+    uint64_t database;
+    struct config_list servers; /* name=redis://… */
+    uint64_t timeout;
+    struct config_renewal renewal;
 };
 
 struct config_instance {
@@ -151,6 +181,7 @@ struct config {
     struct config_limits limits;
     struct config_ws ws;
     struct config_gomoku gomoku;
+    struct config_redis redis;
 
     bool accept_loss;                 /* a flag for one start, in no file */
     uint8_t sources[CONFIG_ROWS_MAX]; /* enum config_source of each row of the table */

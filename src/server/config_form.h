@@ -8,6 +8,8 @@
 
 #include <stdbool.h>
 
+#include "base/bytes.h"
+
 /* "127.0.0.1:7400" or "[::1]:0": an address in digits and a port. */
 bool config_form_address(const char *text);
 /* Of such an address: only this machine reaches it. */
@@ -20,5 +22,20 @@ bool config_form_host(const char *text);
 bool config_form_origin(const char *text);
 /* CONFIG_TOKEN_BYTES_MIN to _MAX of the characters that a bearer token may have. */
 bool config_form_token(const char *text);
+
+/* Anything but what stands for a hidden one. */
+bool config_form_secret(const char *text);
+
+/* name=redis://[[user]:password@]host[:port][/database] */
+struct config_redis_url {
+    struct bytes name;
+    struct bytes user;
+    struct bytes password;
+    struct bytes host;
+    unsigned port;
+    unsigned database;
+};
+bool config_form_redis_split(const char *text, struct config_redis_url *ret_url);
+bool config_form_redis(const char *text);
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The table as text: the complete YAML of a configuration, and the help. */
+#include <stdio.h>
 #include <string.h>
 
 #include "server/config.h"
@@ -71,13 +72,30 @@ static void put_text(struct buffer *out, const char *text)
     buffer_append_byte(out, '\n');
 }
 
-static void put_list(const struct config_list *list, size_t indent, struct buffer *out)
+/* An address without its password. */
+static void put_hidden(struct buffer *out, const char *text)
+{
+    const char *at = strrchr(text, '@');
+    const char *from = strstr(text, "://");
+    char shown[1024];
+    if (at == NULL || from == NULL) {
+        put_text(out, text);
+        return;
+    }
+    (void)snprintf(shown, sizeof shown, "%.*s://(hidden)%s", (int)(from - text), text, at);
+    put_text(out, shown);
+}
+
+static void put_list(const struct config_list *list, size_t indent, bool hide, struct buffer *out)
 {
     buffer_append_text(out, list->count == 0 ? " []\n" : "\n");
     for (size_t i = 0; i < list->count; i++) {
         put_blanks(out, indent + 2);
         buffer_append_text(out, "- ");
-        put_text(out, list->items[i]);
+        if (hide)
+            put_hidden(out, list->items[i]);
+        else
+            put_text(out, list->items[i]);
     }
 }
 
@@ -103,14 +121,17 @@ static void put_value(const struct config_row *row, const struct config *config,
     char number[CONFIG_NUMBER_BYTES];
     switch (row->type) {
     case CONFIG_LIST:
-        put_list(value, indent, out);
+        put_list(value, indent, row->form->secret && !secrets, out);
         return;
     case CONFIG_TOKENS:
         put_tokens(value, indent, secrets, out);
         return;
     case CONFIG_TEXT:
         buffer_append_byte(out, ' ');
-        put_text(out, *(char *const *)value);
+        if (row->form->secret && !secrets && (*(char *const *)value)[0] != '\0')
+            put_text(out, "(hidden)");
+        else
+            put_text(out, *(char *const *)value);
         return;
     case CONFIG_CHOICE:
         buffer_append_byte(out, ' ');

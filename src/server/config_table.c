@@ -33,6 +33,11 @@ static const struct config_form form_format = {.words =
                                                    (const char *const[]){"logfmt", "json", NULL}};
 static const struct config_form form_history = {
     .words = (const char *const[]){"failures", "all", "none", NULL}};
+static const struct config_form form_renewal = {
+    .words = (const char *const[]){"time-wheel", "scheduled", NULL}};
+static const struct config_form form_secret = {"a password", config_form_secret, NULL, true};
+static const struct config_form form_redis = {"such as cache=redis://user:password@10.0.0.7:6379/0",
+                                              config_form_redis, NULL, true};
 static const struct config_form form_truth = {.words =
                                                   (const char *const[]){"false", "true", NULL}};
 
@@ -45,10 +50,21 @@ const size_t config_table_count = sizeof config_table / sizeof config_table[0];
 _Static_assert(sizeof config_table / sizeof config_table[0] <= CONFIG_ROWS_MAX,
                "every row remembers its source");
 
+/* redis.renewal.time-wheel is redis.renewal.time_wheel, too. */
+static bool is_path(struct bytes path, const char *known)
+{
+    for (size_t i = 0; i < path.size; i++) {
+        char letter = path.at[i] == '-' ? '_' : path.at[i];
+        if (letter != known[i])
+            return false; /* also where known ends */
+    }
+    return known[path.size] == '\0';
+}
+
 const struct config_row *config_row_find(struct bytes path)
 {
     for (size_t i = 0; i < config_table_count; i++) {
-        if (bytes_are(path, config_table[i].path))
+        if (is_path(path, config_table[i].path))
             return &config_table[i];
     }
     return NULL;
@@ -57,8 +73,12 @@ const struct config_row *config_row_find(struct bytes path)
 bool config_row_is_section(struct bytes path)
 {
     for (size_t i = 0; i < config_table_count; i++) {
-        const char *row = config_table[i].path;
-        if (path.size > 0 && strncmp(row, path.at, path.size) == 0 && row[path.size] == '.')
+        struct bytes section = bytes_of(config_table[i].path);
+        if (path.size == 0 || section.size <= path.size || section.at[path.size] != '.')
+            continue;
+        char known[CONFIG_VARIABLE_BYTES];
+        (void)snprintf(known, sizeof known, "%.*s", (int)path.size, section.at);
+        if (is_path(path, known))
             return true;
     }
     return false;

@@ -25,6 +25,7 @@ struct config_form {
     const char *allowed; /* "an address such as 127.0.0.1:7400" */
     bool (*fits)(const char *text);
     const char *const *words; /* of a choice, the last one NULL */
+    bool secret;              /* it has a password in it, which is not shown */
 };
 
 struct config_row {
@@ -52,7 +53,8 @@ struct config_row {
     CONFIG_TABLE_HTTP_LIMITS(ROW)                                                                  \
     CONFIG_TABLE_TASK_LIMITS(ROW)                                                                  \
     CONFIG_TABLE_WS(ROW)                                                                           \
-    CONFIG_TABLE_GOMOKU(ROW)
+    CONFIG_TABLE_GOMOKU(ROW)                                                                       \
+    CONFIG_TABLE_REDIS(ROW)
 
 #define CONFIG_TABLE_GENERAL(ROW)                                                                  \
     ROW(listen, LIST, "127.0.0.1:7400", 1, 16, address,                                            \
@@ -138,6 +140,10 @@ struct config_row {
         "How long an idempotency key is remembered.")                                              \
     ROW(limits.countdowns, NUMBER, "1000000", 1, 100000000, none,                                  \
         "Countdowns that may be kept, expired ones for an hour; beyond it 429.")                   \
+    ROW(limits.renewals, NUMBER, "1000000", 1, 10000000, none,                                     \
+        "Renewals that may be active or paused; beyond it 429.")                                   \
+    ROW(limits.renewal_keys, NUMBER, "1000000", 1, 100000000, none,                                \
+        "Keys that the scans of one renewal may find; more, and its round fails.")                 \
     ROW(limits.finished_tasks, NUMBER, "100000", 0, 100000000, none,                               \
         "Finished one-shot tasks that can still be read, the newest.")                             \
     ROW(limits.finished_bytes, SIZE, "64MiB", 0, 64 * CONFIG_GIB, none, "Memory these may take.")  \
@@ -174,6 +180,35 @@ struct config_row {
         "How long a turn may take in a room that does not say.")                                   \
     ROW(gomoku.turn.aiTimed, CHOICE, "false", 0, 0, truth,                                         \
         "Whether the clock of the machine runs too.")
+
+#define CONFIG_TABLE_REDIS(ROW)                                                                    \
+    ROW(redis.host, TEXT, "127.0.0.1", 1, 255, any,                                                \
+        "The Redis called default, whose keys renewals keep alive. REDIS_HOST, REDIS_PORT and "    \
+        "REDIS_PASSWORD are taken, too. It is connected to when a renewal needs it.")              \
+    ROW(redis.port, NUMBER, "6379", 1, 65535, none, "Its port.")                                   \
+    ROW(redis.user, TEXT, "", 0, 255, any, "Its user, if it has any.")                             \
+    ROW(redis.password, TEXT, "", 0, 255, secret, "Its password, if it has one.")                  \
+    ROW(redis.database, NUMBER, "0", 0, 1000000, none, "Its database.")                            \
+    ROW(redis.servers, LIST, "", 0, 30, redis,                                                     \
+        "Further Redis servers, each with the name that a renewal gives as redis.")                \
+    ROW(redis.timeout, TIME, "2s", 10, CONFIG_HOUR, none,                                          \
+        "How long a command may take; then its outcome counts as unknown.")                        \
+    ROW(redis.renewal.enabled, CHOICE, "true", 0, 0, truth,                                        \
+        "Whether renewals are renewed. If not, they wait; new ones are refused.")                  \
+    ROW(redis.renewal.type, CHOICE, "time-wheel", 0, 0, renewal,                                   \
+        "What says whose turn it is: a timing wheel, or a queue ordered by time.")                 \
+    ROW(redis.renewal.executor_thread_pool_size, NUMBER, "4", 1, 64, none,                         \
+        "Threads that talk to Redis servers, at most one for each of them.")                       \
+    ROW(redis.renewal.metrics_report_interval, NUMBER, "60", 0, 86400, none,                       \
+        "Seconds between two lines of the log that say how renewals do. 0: none.")                 \
+    ROW(redis.renewal.default_renewal_interval, NUMBER, "30", 1, 86400, none,                      \
+        "Seconds between two renewals, for one that names neither strategy nor interval.")         \
+    ROW(redis.renewal.default_ttl, NUMBER, "300", 1, UINT64_C(3000000000), none,                   \
+        "Seconds that keys live, for a renewal that does not say.")                                \
+    ROW(redis.renewal.time_wheel.tick_duration, NUMBER, "100", 1, 10000, none,                     \
+        "Milliseconds: what is due within one tick goes out together.")                            \
+    ROW(redis.renewal.time_wheel.ticks_per_wheel, NUMBER, "512", 2, 65536, none,                   \
+        "Slots of the wheel; what lies beyond them is kept on further levels.")
 
 extern const struct config_row config_table[];
 extern const size_t config_table_count;

@@ -23,6 +23,7 @@ enum server_phase { SERVER_STARTING, SERVER_READY, SERVER_DRAINING, SERVER_STOPP
 struct subscriber;
 struct advance;
 struct ws;
+struct keeper;
 
 struct server {
     const struct config *config;
@@ -40,6 +41,7 @@ struct server {
     struct tasks *tasks;
     struct countdowns *countdowns;
     struct live *live;
+    struct keeper *keeper; /* keeper.c */
     struct http_server **http; /* one for each address */
     size_t http_count;
     size_t http_open;
@@ -184,6 +186,13 @@ void countdown_list(const struct route_request *request);
 void countdown_pause(const struct route_request *request);
 void countdown_resume(const struct route_request *request);
 void countdown_give(const struct route_request *request);
+void renewal_create_request(const struct route_request *request);
+void renewal_get(const struct route_request *request);
+void renewal_list(const struct route_request *request);
+void renewal_delete(const struct route_request *request);
+void renewal_pause(const struct route_request *request);
+void renewal_resume(const struct route_request *request);
+void renewal_renew(const struct route_request *request);
 
 void task_create(const struct route_request *request);
 void task_put(const struct route_request *request);

@@ -28,6 +28,7 @@
     ROW(INCIDENTS, "incidents")                                                                    \
     ROW(ROOMS, "rooms")                                                                            \
     ROW(COUNTDOWNS, "countdowns")                                                                  \
+    ROW(RENEWALS, "renewals")                                                                      \
     ROW(EVENTS, "events")                                                                          \
     ROW(WS, "ws")                                                                                  \
     ROW(OPERATIONS, "operations")                                                                  \
@@ -91,6 +92,7 @@ enum { METRIC_LEVELS = 16 };
     METRIC_TABLE_TASKS(ROW)                                                                        \
     METRIC_TABLE_QUEUES(ROW)                                                                       \
     METRIC_TABLE_COUNTDOWNS(ROW)                                                                   \
+    METRIC_TABLE_RENEWALS(ROW)                                                                     \
     METRIC_TABLE_ROOMS(ROW)                                                                        \
     METRIC_TABLE_WHEEL(ROW)                                                                        \
     METRIC_TABLE_STORE(ROW)                                                                        \
@@ -169,6 +171,41 @@ enum { METRIC_LEVELS = 16 };
         "Countdowns that ran out and were dealt with, since start.")                               \
     ROW(COUNTDOWN_UNARMED, COUNTER, ONE, NONE, NO, "countdown_ticks_lost_total",                   \
         "Ticks there was no memory for, since start.")
+
+#define METRIC_TABLE_RENEWALS(ROW)                                                                 \
+    ROW(RENEWALS_ACTIVE, GAUGE, ONE, NONE, NO, "renewals_active",                                  \
+        "Renewals that keep their keys alive.")                                                    \
+    ROW(RENEWALS_PAUSED, GAUGE, ONE, NONE, NO, "renewals_paused", "Renewals that are paused.")     \
+    ROW(RENEWALS_LIMIT, GAUGE, ONE, NONE, NO, "renewals_limit",                                    \
+        "How many renewals may be active or paused at most (limits.renewals).")                    \
+    ROW(RENEWALS_IN_TROUBLE, GAUGE, ONE, NONE, NO, "renewals_in_trouble",                          \
+        "Renewals of whose last ten rounds less than 80 % went well.")                             \
+    ROW(RENEWALS_COMPLETED, COUNTER, ONE, NONE, NO, "renewals_completed_total",                    \
+        "Renewals whose strategy has ended, since start.")                                         \
+    ROW(RENEWALS_FAILED, COUNTER, ONE, NONE, NO, "renewals_failed_total",                          \
+        "Renewals that failed too often in a row, since start.")                                   \
+    ROW(RENEWALS_CANCELLED, COUNTER, ONE, NONE, NO, "renewals_cancelled_total",                    \
+        "Renewals that were cancelled, since start.")                                              \
+    ROW(RENEWALS_LOST, COUNTER, ONE, NONE, NO, "renewals_lost_total",                              \
+        "Renewals whose key has become another's, since start.")                                   \
+    ROW(RENEWAL_ROUNDS, COUNTER, ONE, NONE, NO, "renewal_rounds_total",                            \
+        "Times all keys of a renewal were renewed, or should have been, since start.")             \
+    ROW(RENEWAL_ROUNDS_FAILED, COUNTER, ONE, NONE, NO, "renewal_rounds_failed_total",              \
+        "Of these, those in which no key was renewed.")                                            \
+    ROW(RENEWAL_ROUNDS_OPEN, GAUGE, ONE, NONE, NO, "renewal_rounds_open",                          \
+        "Rounds under way.")                                                                       \
+    ROW(RENEWAL_BEATS_SKIPPED, COUNTER, ONE, NONE, NO, "renewal_beats_skipped_total",              \
+        "Times a renewal was due while its last round was still under way, since start.")          \
+    ROW(RENEWAL_RETRIES, COUNTER, ONE, NONE, NO, "renewal_retries_total",                          \
+        "Rounds tried again before their time after a failure, since start.")                      \
+    ROW(RENEWAL_KEYS_RENEWED, COUNTER, ONE, NONE, NO, "renewal_keys_renewed_total",                \
+        "Keys that were renewed, or needed it not, since start.")                                  \
+    ROW(RENEWAL_KEYS_FAILED, COUNTER, ONE, NONE, NO, "renewal_keys_failed_total",                  \
+        "Keys that were missing, another's, refused or not reached, since start.")                 \
+    ROW(RENEWAL_LATENESS, HISTOGRAM, NS, NONE, LATENESS, "renewal_lateness_seconds",               \
+        "Time from when a renewal was due until its round began.")                                 \
+    ROW(RENEWAL_TOOK, HISTOGRAM, NS, NONE, LATENESS, "renewal_latency_seconds",                    \
+        "Time from when a renewal was due until its last key was answered.")
 
 #define METRIC_TABLE_ROOMS(ROW)                                                                    \
     ROW(ROOMS, GAUGE, ONE, PHASE, NO, "rooms", "Gomoku rooms, by phase.")                          \

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "server/inside.h"
+#include "server/keeper.h"
 #include "server/live.h"
 #include "server/openapi.h"
 
@@ -15,7 +16,7 @@ enum { ANSWER_BYTES_MAX = 4 * 1024 * 1024 };
 struct health {
     bool down;
     bool warning;
-    const char *reasons[8];
+    const char *reasons[10];
     size_t count;
 };
 
@@ -44,6 +45,29 @@ static void look(struct server *server, struct health *health)
          "more comes in than can be written");
     note(health, tasks.incidents > 0, false, "there are open incidents: see /v1/incidents");
     note(health, server->log.dropped > 0, false, "log lines were lost");
+    enum renewals_health renewals = renewals_health(keeper_renewals(server->keeper));
+    note(health, renewals == RENEWALS_WARNING, false,
+         "renewals are in trouble: see /v1/renewals and the log");
+    note(health, renewals == RENEWALS_DOWN, false,
+         "no renewal reaches its keys: is their Redis there?");
+}
+
+/* of the renewals alone. */
+static void write_renewals(struct json_writer *writer, struct server *server)
+{
+    static const char *const words[] = {
+        [RENEWALS_UP] = "UP", [RENEWALS_WARNING] = "WARNING", [RENEWALS_DOWN] = "DOWN"};
+    struct renewals_stats stats;
+    renewals_describe(keeper_renewals(server->keeper), &stats);
+    json_write_key(writer, "renewals");
+    json_write_object(writer);
+    json_write_key(writer, "status");
+    json_write_text(writer, words[renewals_health(keeper_renewals(server->keeper))]);
+    json_write_key(writer, "active");
+    json_write_uint64(writer, stats.active);
+    json_write_key(writer, "in_trouble");
+    json_write_uint64(writer, stats.unhealthy);
+    json_write_object_end(writer);
 }
 
 void operations_health(const struct route_request *request)
@@ -62,6 +86,7 @@ void operations_health(const struct route_request *request)
     for (size_t i = 0; i < health.count; i++)
         json_write_text(&writer, health.reasons[i]);
     json_write_array_end(&writer);
+    write_renewals(&writer, request->server);
     json_write_object_end(&writer);
     answer_json(request->server, request->exchange, health.down ? 503 : 200,
                 (struct bytes){out.data, out.size}, 0);
@@ -182,6 +207,7 @@ void operations_metrics(const struct route_request *request)
     set_http(server);
     ws_set_metrics(server);
     live_set_metrics(server);
+    keeper_set_metrics(server);
     metric_list_read_process(&server->metrics);
     buffer_init(&out, ANSWER_BYTES_MAX);
     metrics_write(&server->metrics, &out);
@@ -208,6 +234,7 @@ static void write_limits(struct json_writer *writer, const struct config_limits 
         {"runs_per_lease", limits->runs_per_lease},
         {"queues", limits->queues},
         {"countdowns", limits->countdowns},
+        {"renewals", limits->renewals},
         {"idempotency_entries", limits->idempotency_entries},
         {"idempotency_ms", limits->idempotency_time},
         {"finished_tasks", limits->finished_tasks},

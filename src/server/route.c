@@ -47,6 +47,13 @@ const struct route server_routes[] = {
      countdown_resume},
     {HTTP_POST, "/v1/countdowns/{}/give", ROUTE_JSON, ROUTE_TOKEN, ROUTE_COUNTDOWNS,
      countdown_give},
+    {HTTP_POST, "/v1/renewals", ROUTE_JSON, ROUTE_TOKEN, ROUTE_RENEWALS, renewal_create_request},
+    {HTTP_GET, "/v1/renewals", ROUTE_NO_BODY, ROUTE_TOKEN, ROUTE_RENEWALS, renewal_list},
+    {HTTP_GET, "/v1/renewals/{}", ROUTE_NO_BODY, ROUTE_TOKEN, ROUTE_RENEWALS, renewal_get},
+    {HTTP_DELETE, "/v1/renewals/{}", ROUTE_NO_BODY, ROUTE_TOKEN, ROUTE_RENEWALS, renewal_delete},
+    {HTTP_POST, "/v1/renewals/{}/pause", ROUTE_JSON, ROUTE_TOKEN, ROUTE_RENEWALS, renewal_pause},
+    {HTTP_POST, "/v1/renewals/{}/resume", ROUTE_JSON, ROUTE_TOKEN, ROUTE_RENEWALS, renewal_resume},
+    {HTTP_POST, "/v1/renewals/{}/renew", ROUTE_JSON, ROUTE_TOKEN, ROUTE_RENEWALS, renewal_renew},
     {HTTP_GET, "/v1/events", ROUTE_NO_BODY, ROUTE_TOKEN, ROUTE_EVENTS, events_stream},
     {HTTP_GET, "/v1/info", ROUTE_NO_BODY, ROUTE_TOKEN, ROUTE_OPERATIONS, operations_info},
     {HTTP_GET, "/healthz", ROUTE_NO_BODY, ROUTE_OPEN, ROUTE_OPERATIONS, operations_health},
@@ -267,9 +274,8 @@ static bool may_ask(struct route_request *request)
 /* In the contract, and not built yet. */
 static bool to_come(struct bytes path)
 {
-    static const char *const starts[] = {"/v1/renewals", "/v1/leases", "/v1/courts",
-                                         "/v1/slots",    "/v1/sales",  "/v1/holds",
-                                         "/v1/bookings", "/v1/games",  "/reserve"};
+    static const char *const starts[] = {"/v1/leases", "/v1/courts",   "/v1/slots", "/v1/sales",
+                                         "/v1/holds",  "/v1/bookings", "/v1/games", "/reserve"};
     for (size_t i = 0; i < sizeof starts / sizeof starts[0]; i++) {
         size_t size = strlen(starts[i]);
         if (path.size >= size && memcmp(path.at, starts[i], size) == 0 &&

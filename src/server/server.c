@@ -12,6 +12,7 @@
 #include <uv.h>
 
 #include "base/notify.h"
+#include "server/keeper.h"
 #include "server/live.h"
 
 #define MS INT64_C(1000000)
@@ -86,11 +87,13 @@ void server_turn(struct server *server)
         return; /* not loaded yet, or closing */
     threads_take(server->threads, server->engine);
     live_take_thoughts(server->live);
+    keeper_take(server->keeper);
     engine_turn(server->engine, &wake);
     if (server->config->clock == CONFIG_CLOCK_MANUAL)
         wake.ns = wake.ns <= server->manual.elapsed.ns ? 0 : INT64_MAX;
     loop_wake_at(server->loop, wake.ns);
-    if (wake.ns > 0 && engine_idle(server->engine))
+    bool quiet = renewals_under_way(keeper_renewals(server->keeper)) == 0;
+    if (wake.ns > 0 && engine_idle(server->engine) && quiet)
         operations_settled(server);
     if (server->phase == SERVER_STARTING && !services_recovering(server))
         open_sockets(server);
@@ -139,6 +142,7 @@ static void every_second(void *arg)
 {
     struct server *server = arg;
     log_flush(&server->log);
+    keeper_tick(server->keeper);
     (void)engine_timer_arm(server->engine, &server->second, engine_now_ms(server->engine) + 1000);
 }
 
@@ -183,7 +187,7 @@ static void claims_held(void *arg, enum tocsin_status status)
 static void stop_when_drained(struct server *server)
 {
     if (server->held && server->under_way == 0 && engine_idle(server->engine) &&
-        server->http_open == 0)
+        keeper_drain(server->keeper) && server->http_open == 0)
         loop_stop(server->loop);
 }
 
@@ -417,6 +421,7 @@ static void release(struct server *server)
     if (server->loop != NULL)
         close_all(server);
     live_stop(server->live);
+    keeper_stop(server->keeper);
     threads_destroy(server->threads);
     services_destroy(server);
     ws_destroy(server);

@@ -2,6 +2,7 @@
 /* The services on the engine: which there are, how they are set up, and the order in which they
  * begin and end. */
 
+#include "server/keeper.h"
 #include "server/live.h"
 
 #define NS_PER_MS INT64_C(1000000)
@@ -126,6 +127,8 @@ enum tocsin_status services_start(struct server *server)
             countdowns_create(server->engine, server->idem, &countdowns,
                               (struct siphash_key){server_chance(server), server_chance(server)},
                               &server->countdowns);
+    if (status == TOCSIN_OK)
+        status = keeper_create(server);
     return status == TOCSIN_OK ? live_create(server, ws_topics(server)) : status;
 }
 
@@ -144,13 +147,15 @@ enum tocsin_status services_recover(struct server *server)
     enum tocsin_status status = tasks_recover(server->tasks);
     if (status == TOCSIN_OK)
         status = countdowns_recover(server->countdowns);
+    if (status == TOCSIN_OK)
+        status = keeper_recover(server->keeper);
     return status == TOCSIN_OK ? rooms_recover(live_rooms(server->live)) : status;
 }
 
 bool services_recovering(const struct server *server)
 {
     return tasks_recovering(server->tasks) || countdowns_recovering(server->countdowns) ||
-           rooms_recovering(live_rooms(server->live));
+           keeper_recovering(server->keeper) || rooms_recovering(live_rooms(server->live));
 }
 
 /* The engine in the middle: its last changes still end in some of them. */
@@ -159,6 +164,7 @@ void services_destroy(struct server *server)
     tasks_destroy(server->tasks);
     engine_destroy(server->engine);
     live_destroy(server->live);
+    keeper_destroy(server->keeper);
     countdowns_destroy(server->countdowns);
     idem_destroy(server->idem);
 }

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: MIT */
+/* redis_keys.h - the keys of our Redis servers, reached from a thread of its own.
+ *
+ * The provider `redis` of the renewal service (service/renewal/key_client.h): one thread with a
+ * loop, on it a client (net/redis.h) for each server that the configuration names. Jobs go over
+ * in the order in which they were given; those that go over together leave as one pipeline for
+ * each server. The thread of the service does no I/O, formats nothing and waits for nothing.
+ *
+ * A key      is renewed by PEXPIRE … GT, so that a longer life is never shortened and one for
+ *            ever never ends; what answers 0 is told apart by a PTTL. With an owner, and with
+ *            a Redis before version 7, one script does it all.
+ * Connected  with the first job, not before: a server without renewals has no Redis.
+ * Threads    give, flush, take and stop from one thread, the service's.
+ */
+#ifndef TOCSIN_SERVER_REDIS_KEYS_H
+#define TOCSIN_SERVER_REDIS_KEYS_H
+
+#include "service/renewal/key_client.h"
+
+#include <tocsin/status.h>
+
+struct redis_keys;
+
+struct redis_server {
+    const char *name;
+    const char *host;
+    uint16_t port;
+    const char *user;
+    const char *password;
+    unsigned database;
+};
+
+struct redis_keys_options {
+    const struct redis_server *servers; /* their texts are not copied */
+    size_t count;
+    size_t stride;       /* every so manieth of them */
+    uint32_t timeout_ms; /* of a command */
+    uint64_t seed;
+    void (*post)(void *arg); /* from its thread: there is something to take */
+    void *arg;
+};
+
+enum tocsin_status redis_keys_create(const struct redis_keys_options *options,
+                                     struct redis_keys **ret_keys);
+struct key_client redis_keys_client(struct redis_keys *keys, size_t server);
+
+/* Jobs that are done get their done called here; and what has become of the connections is
+ * told: connected, or why not. told may be NULL. */
+void redis_keys_take(struct redis_keys *keys,
+                     void (*told)(void *arg, const char *name, bool connected, const char *why),
+                     void *arg);
+
+/* No more jobs may be given. Waits for what is under way, at most wait_ms, and for the thread;
+ * all jobs can be taken then. */
+void redis_keys_stop(struct redis_keys *keys, uint32_t wait_ms);
+/* After redis_keys_stop and a last take. */
+void redis_keys_destroy(struct redis_keys *keys);
+
+#endif

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: MIT */
+/* Renewals over HTTP. */
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "server/keeper.h"
+
+enum { ANSWER_BYTES_MAX = 2 * 1024 * 1024 };
+
+/* A call on its way, with every byte it points to. */
+struct renewal_request {
+    struct renewal_call call; /* first */
+    struct server *server;
+    struct http_exchange *exchange;
+    char *idem;
+    char id[ROUTE_PARAM_BYTES_MAX];
+};
+
+static void request_free(struct renewal_request *self)
+{
+    buffer_release(&self->call.answer);
+    free(self->call.spec);
+    free(self->idem);
+    free(self);
+}
+
+static void answered(struct renewal_call *call)
+{
+    struct renewal_request *self = (struct renewal_request *)call;
+    answer_outcome(self->server, self->exchange, call->outcome, call->rev,
+                   (struct bytes){call->answer.data, call->answer.size}, call->why.text,
+                   call->replayed);
+    request_free(self);
+}
+
+/* NULL: answered. */
+static struct renewal_request *begin(const struct route_request *request, enum renewal_verb verb)
+{
+    struct conditions conditions;
+    if (!request_conditions(request, &conditions) || !request_idempotency_fits(request))
+        return NULL;
+    struct renewal_request *self = calloc(1, sizeof *self);
+    if (self == NULL) {
+        request_overloaded(request);
+        return NULL;
+    }
+    self->server = request->server;
+    self->exchange = request->exchange;
+    self->call.verb = verb;
+    self->call.conditions = conditions;
+    self->call.done = answered;
+    buffer_init(&self->call.answer, ANSWER_BYTES_MAX);
+    memcpy(self->id, request->param, request->param_size);
+    self->call.id = (struct bytes){self->id, request->param_size};
+    if (request_idempotency(request, 0, request->http->body, &self->idem, &self->call.idem))
+        return self;
+    request_free(self);
+    request_overloaded(request);
+    return NULL;
+}
+
+void renewal_create_request(const struct route_request *request)
+{
+    struct server *server = request->server;
+    struct renewal_defaults defaults = keeper_defaults(server);
+    struct bytes body = request->http->body;
+    struct renewal_spec *spec;
+    struct tocsin_why why;
+    bool malformed;
+    if (!keeper_enabled(server->keeper)) {
+        answer_problem(server, request->exchange,
+                       &(struct problem){.status = 503,
+                                         .code = "UNAVAILABLE",
+                                         .detail = "renewals are switched off "
+                                                   "(redis.renewal.enabled)"});
+        return;
+    }
+    enum tocsin_status status = renewal_spec_read(body.size > 0 ? body : bytes_of("{}"), &defaults,
+                                                  &spec, &malformed, &why);
+    if (status == TOCSIN_INVALID) {
+        answer_bad_json(request, malformed, why.text);
+        return;
+    }
+    struct renewal_request *self = status == TOCSIN_OK ? begin(request, RENEWAL_REGISTER) : NULL;
+    if (self == NULL) {
+        if (status == TOCSIN_OK)
+            free(spec);
+        else
+            request_overloaded(request);
+        return;
+    }
+    uuid_next(&server->uuids, engine_wall_ms(server->engine), self->id);
+    self->call.id = (struct bytes){self->id, UUID_TEXT_BYTES};
+    self->call.spec = spec;
+    renewals_ask(keeper_renewals(server->keeper), &self->call);
+}
+
+static void simple(const struct route_request *request, enum renewal_verb verb)
+{
+    if (!body_read(request, NULL, 0))
+        return;
+    struct renewal_request *self = begin(request, verb);
+    if (self != NULL)
+        renewals_ask(keeper_renewals(request->server->keeper), &self->call);
+}
+
+void renewal_delete(const struct route_request *request)
+{
+    simple(request, RENEWAL_CANCEL);
+}
+
+void renewal_pause(const struct route_request *request)
+{
+    simple(request, RENEWAL_PAUSE);
+}
+
+void renewal_resume(const struct route_request *request)
+{
+    simple(request, RENEWAL_RESUME);
+}
+
+void renewal_renew(const struct route_request *request)
+{
+    simple(request, RENEWAL_RENEW);
+}
+
+void renewal_get(const struct route_request *request)
+{
+    struct read_request *self = read_begin(request, "there is no such renewal");
+    if (self != NULL)
+        renewals_get(keeper_renewals(request->server->keeper),
+                     (struct bytes){request->param, request->param_size}, read_answered, self);
+}
+
+void renewal_list(const struct route_request *request)
+{
+    uint64_t limit;
+    uint64_t after;
+    if (!query_page(request, &limit, &after))
+        return;
+    struct read_request *self = read_begin(request, "");
+    if (self != NULL)
+        renewals_list(keeper_renewals(request->server->keeper), after, (uint32_t)limit,
+                      read_answered, self);
+}

@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: MIT */
+/* When a renewal's turn comes: every so often, and sooner after a failure.
+ *
+ * The regular beats keep their rhythm whatever a round does: the next one is armed before the
+ * round begins. A round that failed is tried again a few times before that, after a delay that
+ * doubles and has jitter, so that what failed together does not come back together.
+ */
+#include <stdio.h>
+
+#include "schedule/backoff.h"
+#include "service/renewal/renewals_inside.h"
+
+enum { QUICK_RETRIES = 3, QUICK_BASE_MS = 200, QUICK_CAP_MS = 5000 };
+
+static void arm(struct renewal *renewal, int64_t due_ms)
+{
+    struct renewals *all = renewal->all;
+    if (beats_arm(all->beats, &renewal->beat, due_ms) != TOCSIN_OK)
+        renewal_end(renewal, RENEWAL_FAILED, "there is no memory for its next beat");
+    renewals_arm_wake(all);
+}
+
+/* The first renewal is at once. */
+void renewal_start_beats(struct renewal *renewal)
+{
+    int64_t now = engine_now_ms(renewal->all->engine);
+    renewal->next_ms = now + renewal->spec->every_ms;
+    renewal->quick = 0;
+    renewal->failures = 0;
+    arm(renewal, renewal->next_ms);
+    renewal_round(renewal, now);
+    renewals_flush(renewal->all);
+}
+
+void renewal_stop_beats(struct renewal *renewal)
+{
+    beats_cancel(renewal->all->beats, &renewal->beat);
+}
+
+static void came_due(struct renewal *renewal, int64_t now_ms)
+{
+    struct renewals *all = renewal->all;
+    int64_t due = renewal->next_ms;
+    if (now_ms < due) { /* a quick retry */
+        all->stats.retried++;
+        arm(renewal, due);
+        renewal_round(renewal, now_ms);
+        return;
+    }
+    /* Beats that were missed are not made up for: the newest one counts. */
+    int64_t behind = (now_ms - due) / renewal->spec->every_ms;
+    renewal->next_ms = due + (behind + 1) * renewal->spec->every_ms;
+    renewal->quick = 0;
+    renewal->counters.skipped += (uint64_t)behind;
+    all->stats.skipped += (uint64_t)behind;
+    arm(renewal, renewal->next_ms);
+    if (renewal->round != NULL) {
+        renewal->counters.skipped++;
+        all->stats.skipped++;
+        return;
+    }
+    renewal_round(renewal, due);
+    renewal_save(renewal);
+}
+
+void renewals_arm_wake(struct renewals *all)
+{
+    int64_t at;
+    if (!beats_wake(all->beats, &at) || all->stopped)
+        return;
+    if (engine_timer_arm(all->engine, &all->wake, at) != TOCSIN_OK)
+        all->stats.unarmed++;
+}
+
+void renewals_woken(void *arg)
+{
+    struct renewals *all = arg;
+    int64_t now = engine_now_ms(all->engine);
+    struct beat *beat;
+    while (!all->stopped && (beat = beats_take(all->beats, now)) != NULL)
+        came_due((struct renewal *)beat, now);
+    renewals_flush(all);
+    renewals_arm_wake(all);
+}
+
+/* ---- how well it does lately */
+
+static int good_rounds(const struct renewal *renewal)
+{
+    return __builtin_popcount(renewal->window);
+}
+
+static bool is_unhealthy(const struct renewal *renewal)
+{
+    return good_rounds(renewal) * 5 < renewal->window_count * 4;
+}
+
+void renewal_count_health(const struct renewal *renewal, int by)
+{
+    struct renewals_stats *stats = &renewal->all->stats;
+    if (renewal->window_count == 0)
+        return;
+    stats->sampled += (uint64_t)(int64_t)by;
+    if (is_unhealthy(renewal))
+        stats->unhealthy += (uint64_t)(int64_t)by;
+    if (good_rounds(renewal) == 0)
+        stats->dead += (uint64_t)(int64_t)by;
+}
+
+static void note_window(struct renewal *renewal, bool good)
+{
+    renewal_count_health(renewal, -1);
+    renewal->window = (uint16_t)((renewal->window << 1 | good) & ((1u << WINDOW_ROUNDS) - 1));
+    if (renewal->window_count < WINDOW_ROUNDS)
+        renewal->window_count++;
+    renewal_count_health(renewal, 1);
+}
+
+void renewals_each_unhealthy(const struct renewals *all, size_t most,
+                             void (*fn)(void *arg, struct bytes id, unsigned good_percent,
+                                        const char *why),
+                             void *arg)
+{
+    for (uint32_t i = 0; i < all->by_id.count && most > 0; i++) {
+        const struct renewal *it = all->list[i];
+        if (it->state != RENEWAL_ACTIVE || it->window_count == 0 || !is_unhealthy(it))
+            continue;
+        fn(arg, (struct bytes){it->id, it->id_size},
+           (unsigned)(good_rounds(it) * 100 / it->window_count),
+           it->last != NULL ? it->last->why : "");
+        most--;
+    }
+}
+
+enum renewals_health renewals_health(const struct renewals *all)
+{
+    if (all->stats.sampled > 0 && all->stats.dead == all->stats.sampled)
+        return RENEWALS_DOWN;
+    return all->stats.unhealthy > 0 ? RENEWALS_WARNING : RENEWALS_UP;
+}
+
+/* ---- after a round */
+
+static void retry_soon(struct renewal *renewal)
+{
+    static const struct backoff quick = {QUICK_BASE_MS, QUICK_CAP_MS, 2, 0.5};
+    struct renewals *all = renewal->all;
+    if (renewal->quick == QUICK_RETRIES)
+        return;
+    int64_t delay = (int64_t)backoff_delay_ms(&quick, renewal->quick, all->chance(all->chance_arg));
+    int64_t at = engine_now_up_ms(all->engine) + delay;
+    if (at >= renewal->next_ms)
+        return;
+    renewal->quick++;
+    arm(renewal, at);
+}
+
+/* Once, until it works again: what was refused or is gone. That a key store is not reached is
+ * told of the key store, not of each of its renewals. */
+static void tell(struct renewal *renewal)
+{
+    struct renewals *all = renewal->all;
+    const struct tally *last = renewal->last;
+    if (renewal->told || last == NULL || last->of[KEY_MISSING] + last->of[KEY_REFUSED] == 0)
+        return;
+    renewal->told = true;
+    if (all->watch.told != NULL)
+        all->watch.told(all->watch.arg, (struct bytes){renewal->id, renewal->id_size},
+                        RENEWAL_ACTIVE, last->why);
+}
+
+void renewal_rounded(struct renewal *renewal, bool failed, bool good, bool again)
+{
+    note_window(renewal, good);
+    if (failed)
+        renewal->failures += renewal->quick == 0;
+    else
+        renewal->failures = 0;
+    if (good)
+        renewal->told = false;
+    else
+        tell(renewal);
+    if (renewal->failures > renewal->spec->max_retries) {
+        char why[WHY_BYTES];
+        (void)snprintf(why, sizeof why, "%u rounds in a row have failed: %.100s", renewal->failures,
+                       renewal->last != NULL ? renewal->last->why : "no memory");
+        renewal_end(renewal, RENEWAL_FAILED, why);
+    } else if (again) {
+        retry_soon(renewal);
+    }
+}

@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: MIT */
+/* What is asked from outside, as changes. Each verb may run several times (engine.h) and has no
+ * effect but what it stages and what it writes into its call; what follows in memory is done when
+ * the change is durable (take_effect). */
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "service/renewal/renewals_inside.h"
+
+static enum tocsin_status refuse(struct renewal_call *call, enum outcome outcome, const char *why)
+{
+    call->outcome = outcome;
+    (void)snprintf(call->why.text, sizeof call->why.text, "%s", why);
+    return TOCSIN_OK;
+}
+
+static bool matches(struct renewal_call *call, const struct engine_record *record)
+{
+    call->outcome = conditions_hold(&call->conditions, record != NULL,
+                                    record != NULL ? record->rev : 0, &call->why);
+    return call->outcome == OUTCOME_OK;
+}
+
+static void answer(struct renewal_call *call, const struct renewal *renewal,
+                   enum renewal_state state)
+{
+    struct json_writer writer;
+    bool ended = state >= RENEWAL_COMPLETED;
+    json_writer_init(&writer, &call->answer);
+    renewal_write(&writer, &(struct renewal_view){
+                               .id = call->id,
+                               .state = state,
+                               .spec = renewal->spec,
+                               .counters = &renewal->counters,
+                               .created_ms = renewal->created_ms,
+                               .ended_ms = ended ? engine_wall_ms(call->renewals->engine) : 0,
+                               .rev = call->rev,
+                               .live = renewal,
+                           });
+}
+
+/* ---- the verbs */
+
+static enum tocsin_status put(struct renewal_call *call, struct change *change,
+                              const struct renewal *renewal, enum renewal_state state,
+                              const char *event)
+{
+    struct renewals *all = call->renewals;
+    enum tocsin_status status = renewal_put(all, change, renewal, state, "", &call->rev);
+    if (status != TOCSIN_OK)
+        return status;
+    renewal_event(all, change, renewal, event, "");
+    call->changed = true;
+    answer(call, renewal, state);
+    return TOCSIN_OK;
+}
+
+static enum tocsin_status enroll(struct renewal_call *call, struct change *change)
+{
+    struct renewals *all = call->renewals;
+    struct engine_record record;
+    enum tocsin_status status = change_get(change, all->kind, call->id, &record);
+    if (status == TOCSIN_OK)
+        return refuse(call, OUTCOME_CONFLICTING, "there is a renewal of this id");
+    if (status != TOCSIN_NONE)
+        return status;
+    if (!matches(call, NULL))
+        return TOCSIN_OK;
+    if (!renewals_has_client(all, call->spec->redis))
+        return refuse(call, OUTCOME_INVALID,
+                      "redis: there is no server of this name in the "
+                      "configuration");
+    uint64_t there = engine_mark_count(all->engine, all->kind, RENEWAL_ACTIVE) +
+                     engine_mark_count(all->engine, all->kind, RENEWAL_PAUSED);
+    if (there + all->staged >= all->limits.renewals)
+        return refuse(call, OUTCOME_TOO_MANY,
+                      "as many renewals as may (limits.renewals): try again later");
+    if (call->made == NULL) {
+        if (!renewals_make_room(all))
+            return TOCSIN_NO_MEMORY;
+        call->made = renewal_create(all, call->id, call->spec);
+        if (call->made == NULL)
+            return TOCSIN_NO_MEMORY;
+        call->spec = NULL;
+        all->staged++;
+    }
+    call->outcome = OUTCOME_MADE;
+    return put(call, change, call->made, RENEWAL_ACTIVE, "registered");
+}
+
+static enum tocsin_status change_state(struct renewal_call *call, struct change *change,
+                                       const struct renewal *renewal, enum renewal_state now)
+{
+    static const struct {
+        enum renewal_state state;
+        const char *event;
+    } verbs[] = {
+        [RENEWAL_CANCEL] = {RENEWAL_CANCELLED, "cancelled"},
+        [RENEWAL_PAUSE] = {RENEWAL_PAUSED, "paused"},
+        [RENEWAL_RESUME] = {RENEWAL_ACTIVE, "resumed"},
+        [RENEWAL_RENEW] = {RENEWAL_ACTIVE, ""},
+    };
+    enum renewal_state state = verbs[call->verb].state;
+    if (now != state)
+        return call->verb == RENEWAL_RENEW
+                   ? refuse(call, OUTCOME_CONFLICTING, "it is paused: resume it first")
+                   : put(call, change, renewal, state, verbs[call->verb].event);
+    answer(call, renewal, state); /* as it is */
+    return TOCSIN_OK;
+}
+
+static enum tocsin_status change_one(struct renewal_call *call, struct change *change)
+{
+    struct renewals *all = call->renewals;
+    struct engine_record record;
+    enum tocsin_status status = change_get(change, all->kind, call->id, &record);
+    if (status == TOCSIN_NONE)
+        return matches(call, NULL) ? refuse(call, OUTCOME_MISSING, "there is no such renewal")
+                                   : TOCSIN_OK;
+    if (status != TOCSIN_OK)
+        return status;
+    if (!matches(call, &record))
+        return TOCSIN_OK;
+    if (record.mark >= RENEWAL_COMPLETED) {
+        char why[64];
+        (void)snprintf(why, sizeof why, "it has ended: %s", renewal_state_names[record.mark]);
+        return refuse(call, OUTCOME_CONFLICTING, why);
+    }
+    const struct renewal *renewal = renewal_find(all, call->id);
+    if (renewal == NULL)
+        return TOCSIN_UNAVAILABLE; /* a restart is taking them up */
+    call->rev = record.rev;
+    return change_state(call, change, renewal, (enum renewal_state)record.mark);
+}
+
+/* ---- running a call */
+
+static enum tocsin_status run(void *arg, struct change *change)
+{
+    struct renewal_call *call = arg;
+    struct idem *idem = call->renewals->idem;
+    struct idem_said said;
+    buffer_clear(&call->answer);
+    call->outcome = OUTCOME_OK;
+    call->rev = 0;
+    call->why.text[0] = '\0';
+    call->changed = false;
+    enum tocsin_status status = idem_find(idem, change, &call->idem, &said);
+    call->replayed = status == TOCSIN_OK;
+    if (status == TOCSIN_OK || status == TOCSIN_CONFLICT || status == TOCSIN_FULL) {
+        call->rev = said.rev;
+        call->outcome = said.outcome;
+        return idem_say(&said, &call->answer, &call->why);
+    }
+    if (status == TOCSIN_NONE)
+        status = call->verb == RENEWAL_REGISTER ? enroll(call, change) : change_one(call, change);
+    if (status == TOCSIN_OK)
+        status = buffer_status(&call->answer);
+    if (status != TOCSIN_OK)
+        return status;
+    bool done = call->outcome < OUTCOME_INVALID;
+    if (!done && (call->idem.key.size == 0 || !outcome_stands(call->outcome)))
+        return TOCSIN_CONFLICT; /* nothing is written */
+    said = (struct idem_said){call->outcome, call->rev, {call->answer.data, call->answer.size}};
+    if (!done)
+        said.text = bytes_of(call->why.text);
+    return idem_keep(idem, change, &call->idem, call->id, &said);
+}
+
+/* ---- once it is durable */
+
+/* The call ends with the round that is under way. */
+static void wait_for_round(struct renewal_call *call, struct renewal *renewal)
+{
+    call->next = renewal->waiting;
+    renewal->waiting = call;
+}
+
+void renewal_answer_waiting(struct renewal *renewal)
+{
+    struct renewal_call *call = renewal->waiting;
+    renewal->waiting = NULL;
+    while (call != NULL) {
+        struct renewal_call *next = call->next;
+        if (call->verb == RENEWAL_RENEW) {
+            buffer_clear(&call->answer);
+            answer(call, renewal, renewal->state);
+        }
+        call->done(call);
+        call = next;
+    }
+}
+
+static void begin(struct renewal_call *call)
+{
+    struct renewal *renewal = call->made;
+    call->made = NULL;
+    call->renewals->staged--;
+    renewal_install(call->renewals, renewal);
+    call->done(call);
+    renewal_start_beats(renewal);
+}
+
+static void renew(struct renewal_call *call, struct renewal *renewal)
+{
+    wait_for_round(call, renewal);
+    if (renewal->round == NULL && renewal->ending == 0)
+        renewal_round(renewal, engine_now_ms(call->renewals->engine));
+    renewals_flush(call->renewals);
+    if (renewal->round == NULL)
+        renewal_answer_waiting(renewal); /* nothing could be begun */
+}
+
+static void pause(struct renewal_call *call, struct renewal *renewal)
+{
+    renewal_count_health(renewal, -1);
+    renewal->state = RENEWAL_PAUSED;
+    renewal_stop_beats(renewal);
+    wait_for_round(call, renewal);
+    if (renewal->round == NULL)
+        renewal_answer_waiting(renewal);
+}
+
+static void resume(struct renewal_call *call, struct renewal *renewal)
+{
+    renewal->state = RENEWAL_ACTIVE;
+    renewal->window_count = 0; /* how it did before says nothing now */
+    renewal->window = 0;
+    call->done(call);
+    renewal_start_beats(renewal);
+}
+
+static void cancel(struct renewal_call *call, struct renewal *renewal)
+{
+    call->renewals->stats.ended[RENEWAL_CANCELLED]++;
+    if (renewal->state == RENEWAL_PAUSED)
+        renewal->window_count = 0;
+    wait_for_round(call, renewal);
+    renewal_remove(renewal);
+}
+
+static void take_effect(struct renewal_call *call)
+{
+    static void (*const effects[])(struct renewal_call *, struct renewal *) = {
+        [RENEWAL_CANCEL] = cancel,
+        [RENEWAL_PAUSE] = pause,
+        [RENEWAL_RESUME] = resume,
+        [RENEWAL_RENEW] = renew,
+    };
+    struct renewal *renewal = renewal_find(call->renewals, call->id);
+    bool acts = call->changed || call->verb == RENEWAL_RENEW;
+    if (renewal == NULL || !acts || call->replayed || call->outcome >= OUTCOME_INVALID)
+        call->done(call);
+    else
+        effects[call->verb](call, renewal);
+}
+
+static void settled(void *arg, enum tocsin_status status)
+{
+    struct renewal_call *call = arg;
+    if (status != TOCSIN_OK && status != TOCSIN_CONFLICT) {
+        call->outcome = outcome_of_status(status);
+        (void)snprintf(call->why.text, sizeof call->why.text, "%s", tocsin_status_text(status));
+    }
+    free(call->spec);
+    call->spec = NULL;
+    if (status == TOCSIN_OK && call->changed && call->made != NULL) {
+        begin(call);
+        return;
+    }
+    if (call->made != NULL) {
+        call->renewals->staged--;
+        renewal_release(call->made);
+        call->made = NULL;
+    }
+    if (status == TOCSIN_OK)
+        take_effect(call);
+    else
+        call->done(call);
+}
+
+void renewals_ask(struct renewals *renewals, struct renewal_call *call)
+{
+    call->renewals = renewals;
+    engine_change(renewals->engine, call->verb == RENEWAL_CANCEL, run, settled, call);
+}

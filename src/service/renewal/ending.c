@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: MIT */
+/* What changes without being asked for: a strategy that ends, too many failures, a lost key, and
+ * counters that are saved. */
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "service/renewal/renewals_inside.h"
+
+enum { AGAIN_MS = 1000 };
+
+/* One such change; it holds the renewal by its number, since that may go meanwhile. */
+struct errand {
+    struct renewals *all;
+    struct engine_timer again;
+    struct errand *next;
+    uint64_t number;
+    enum renewal_state state; /* ACTIVE: only its counters */
+    char why[WHY_BYTES];
+};
+
+static struct renewal *still_there(const struct errand *errand)
+{
+    uint32_t index;
+    if (!number_map_get(&errand->all->by_id, errand->number, &index))
+        return NULL;
+    return errand->all->list[index];
+}
+
+static enum tocsin_status run(void *arg, struct change *change)
+{
+    struct errand *errand = arg;
+    struct renewals *all = errand->all;
+    struct renewal *renewal = still_there(errand);
+    struct engine_record record;
+    if (renewal == NULL)
+        return TOCSIN_CONFLICT;
+    struct bytes id = {renewal->id, renewal->id_size};
+    enum tocsin_status status = change_get(change, all->kind, id, &record);
+    if (status != TOCSIN_OK)
+        return status == TOCSIN_NONE ? TOCSIN_CONFLICT : status;
+    /* Somebody has paused or cancelled it meanwhile: that counts. */
+    if (record.mark != RENEWAL_ACTIVE)
+        return TOCSIN_CONFLICT;
+    status = renewal_put(all, change, renewal, errand->state, errand->why, NULL);
+    if (status == TOCSIN_OK && errand->state != RENEWAL_ACTIVE) {
+        static const char *const events[] = {[RENEWAL_COMPLETED] = "completed",
+                                             [RENEWAL_FAILED] = "failed",
+                                             [RENEWAL_LOST] = "lost"};
+        renewal_event(all, change, renewal, events[errand->state], errand->why);
+    }
+    return status;
+}
+
+static void begin(void *arg);
+
+static void ended(struct errand *errand, struct renewal *renewal)
+{
+    struct renewals *all = errand->all;
+    all->stats.ended[errand->state]++;
+    if (all->watch.told != NULL && errand->state != RENEWAL_COMPLETED)
+        all->watch.told(all->watch.arg, (struct bytes){renewal->id, renewal->id_size},
+                        errand->state, errand->why);
+    renewal_remove(renewal);
+}
+
+static void done(void *arg, enum tocsin_status status)
+{
+    struct errand *errand = arg;
+    struct renewals *all = errand->all;
+    struct renewal *renewal = still_there(errand);
+    bool ends = errand->state != RENEWAL_ACTIVE;
+    if (renewal != NULL && ends && tocsin_status_retryable(status) && !all->stopped) {
+        all->stats.unsaved++;
+        errand->again.fn = begin;
+        errand->again.arg = errand;
+        if (engine_timer_arm(all->engine, &errand->again,
+                             engine_now_up_ms(all->engine) + AGAIN_MS) == TOCSIN_OK)
+            return;
+    }
+    if (renewal != NULL && status == TOCSIN_OK && ends) {
+        ended(errand, renewal);
+    } else if (renewal != NULL && ends) {
+        renewal->ending = 0; /* paused or cancelled, or it stays as it is */
+        if (renewal->state == RENEWAL_ACTIVE && !all->stopped && status != TOCSIN_CONFLICT)
+            renewal_start_beats(renewal);
+    } else if (status != TOCSIN_OK && status != TOCSIN_CONFLICT) {
+        all->stats.unsaved++;
+    }
+    struct errand **at = &all->errands;
+    while (*at != errand)
+        at = &(*at)->next;
+    *at = errand->next;
+    free(errand);
+}
+
+static void begin(void *arg)
+{
+    struct errand *errand = arg;
+    engine_change(errand->all->engine, errand->state != RENEWAL_ACTIVE, run, done, errand);
+}
+
+static bool send(struct renewal *renewal, enum renewal_state state, const char *why)
+{
+    struct renewals *all = renewal->all;
+    struct errand *errand = calloc(1, sizeof *errand);
+    if (errand == NULL)
+        return false;
+    errand->all = all;
+    errand->number = renewal->number;
+    errand->state = state;
+    (void)snprintf(errand->why, sizeof errand->why, "%s", why);
+    errand->next = all->errands;
+    all->errands = errand;
+    begin(errand);
+    return true;
+}
+
+void renewal_end(struct renewal *renewal, enum renewal_state state, const char *why)
+{
+    if (renewal->ending != 0)
+        return;
+    renewal->ending = state;
+    renewal_stop_beats(renewal);
+    if (send(renewal, state, why))
+        return;
+    /* No memory: with its next beat, again. */
+    renewal->ending = 0;
+    renewal->all->stats.unsaved++;
+    if (beats_arm(renewal->all->beats, &renewal->beat, renewal->next_ms) == TOCSIN_OK)
+        renewals_arm_wake(renewal->all);
+}
+
+void renewal_save(struct renewal *renewal)
+{
+    struct renewals *all = renewal->all;
+    int64_t now = engine_now_ms(all->engine);
+    if (now < renewal->saved_ms + all->limits.save_ms || renewal->ending != 0)
+        return;
+    renewal->saved_ms = now;
+    if (!send(renewal, RENEWAL_ACTIVE, ""))
+        all->stats.unsaved++;
+}
+
+void errands_release(struct renewals *all)
+{
+    while (all->errands != NULL) {
+        struct errand *next = all->errands->next;
+        free(all->errands);
+        all->errands = next;
+    }
+}
+
+/* ---- by its record: the end of a strategy, the end of the grace */
+
+static void completed(void *arg, enum tocsin_status status)
+{
+    struct renewal *renewal = arg;
+    if (status != TOCSIN_OK)
+        return;
+    renewal->all->stats.ended[RENEWAL_COMPLETED]++;
+    renewal_remove(renewal);
+}
+
+enum tocsin_status renewals_on_due(void *service, struct change *change,
+                                   const struct engine_record *record)
+{
+    struct renewals *all = service;
+    if (record->mark >= RENEWAL_COMPLETED)
+        return change_drop(change, all->kind, record->key);
+    struct renewal *live = renewal_find(all, record->key);
+    struct renewal *renewal = live;
+    enum tocsin_status status = TOCSIN_OK;
+    if (live == NULL) /* a restart has not taken it up yet */
+        status = renewal_from_record(all, record, &renewal);
+    if (status == TOCSIN_OK)
+        status = renewal_put(all, change, renewal, RENEWAL_COMPLETED, "", NULL);
+    if (status == TOCSIN_OK)
+        renewal_event(all, change, renewal, "completed", "");
+    if (live == NULL) {
+        if (renewal != NULL)
+            renewal_release(renewal);
+        return status;
+    }
+    return status == TOCSIN_OK ? change_then(change, completed, live) : status;
+}

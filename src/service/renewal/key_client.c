@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+#include "service/renewal/key_client.h"
+
+const char *const key_result_names[KEY_RESULTS] = {
+    [KEY_NO_RESULT] = "none",        [KEY_RENEWED] = "renewed", [KEY_LONGER] = "longer",
+    [KEY_PERSISTENT] = "persistent", [KEY_MISSING] = "missing", [KEY_FOREIGN] = "foreign",
+    [KEY_REFUSED] = "refused",       [KEY_FAILED] = "failed",   [KEY_UNKNOWN] = "unknown",
+};
+
+void key_found(struct key_job *job, struct bytes key)
+{
+    uint32_t size = (uint32_t)key.size;
+    if (!buffer_has_room(&job->found, sizeof size + key.size))
+        return;
+    buffer_append(&job->found, &size, sizeof size);
+    buffer_append(&job->found, key.at, key.size);
+}
+
+bool key_walk_next(struct key_walk *walk, struct bytes *ret_key)
+{
+    uint32_t size;
+    if (walk->at == walk->end)
+        return false;
+    memcpy(&size, walk->at, sizeof size);
+    *ret_key = (struct bytes){walk->at + sizeof size, size};
+    walk->at += sizeof size + size;
+    return true;
+}

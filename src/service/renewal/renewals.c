@@ -1,0 +1,324 @@
+/* SPDX-License-Identifier: MIT */
+/* The renewal service: its kind on the engine, which renewals there are, and what a restart
+ * takes up. */
+
+#include "service/renewal/renewals_inside.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { RECOVERING_AT_ONCE = 256, DOC_BYTES_MAX = STORE_DOC_BYTES_MAX };
+
+const struct renewals_limits renewals_limits_default = {
+    .renewals = 1000000,
+    .scan_keys = 1000000,
+    .batch = 1000,
+    .list_scan = 10000,
+    .grace_ms = INT64_C(3600) * 1000,
+    .save_ms = INT64_C(600) * 1000,
+};
+
+/* ---- key stores */
+
+/* Stands for one that is not configured any more. */
+static void nobody_gives(void *self, struct key_job *job)
+{
+    (void)self;
+    for (uint32_t i = 0; i < job->count; i++)
+        job->items[i].result = KEY_FAILED;
+    job->whole = KEY_FAILED;
+    (void)snprintf(job->why, sizeof job->why, "its redis is not in the configuration any more");
+    job->done(job);
+}
+
+static void nobody_flushes(void *self)
+{
+    (void)self;
+}
+
+static const struct key_client nobody = {.give = nobody_gives, .flush = nobody_flushes};
+
+enum tocsin_status renewals_add_client(struct renewals *all, const char *name,
+                                       const struct key_client *client)
+{
+    if (all->client_count == CLIENTS_MAX)
+        return TOCSIN_FULL;
+    all->clients[all->client_count++] = (struct client_name){name, client};
+    return TOCSIN_OK;
+}
+
+static const struct key_client *find_client(const struct renewals *all, struct bytes name)
+{
+    for (size_t i = 0; i < all->client_count; i++) {
+        if (bytes_are(name, all->clients[i].name))
+            return all->clients[i].client;
+    }
+    return &nobody;
+}
+
+bool renewals_has_client(const struct renewals *all, struct bytes name)
+{
+    return find_client(all, name) != &nobody;
+}
+
+void renewals_flush(struct renewals *all)
+{
+    for (size_t i = 0; all->flushing != 0 && i < all->client_count; i++) {
+        if ((all->flushing >> i & 1) != 0)
+            all->clients[i].client->flush(all->clients[i].client->self);
+    }
+    all->flushing = 0;
+}
+
+/* ---- which there are */
+
+/* 64 secret bits: two ids never share them. */
+uint64_t renewal_number(const struct renewals *all, struct bytes id)
+{
+    return siphash(all->hash_key, id.at, id.size) | 1;
+}
+
+struct renewal *renewal_find(const struct renewals *all, struct bytes id)
+{
+    uint32_t index;
+    if (!number_map_get(&all->by_id, renewal_number(all, id), &index))
+        return NULL;
+    return all->list[index];
+}
+
+struct renewal *renewal_create(struct renewals *all, struct bytes id, struct renewal_spec *spec)
+{
+    struct renewal *renewal = calloc(1, sizeof *renewal);
+    if (renewal == NULL)
+        return NULL;
+    assert(id.size <= sizeof renewal->id);
+    renewal->all = all;
+    renewal->number = renewal_number(all, id);
+    renewal->spec = spec;
+    renewal->client = find_client(all, spec->redis);
+    renewal->state = RENEWAL_ACTIVE;
+    renewal->created_ms = engine_wall_ms(all->engine);
+    renewal->saved_ms = engine_now_ms(all->engine);
+    renewal->id_size = (uint8_t)id.size;
+    memcpy(renewal->id, id.at, id.size);
+    return renewal;
+}
+
+void renewal_release(struct renewal *renewal)
+{
+    tally_free(renewal->last);
+    free(renewal->spec);
+    free(renewal);
+}
+
+enum tocsin_status renewal_from_record(struct renewals *all, const struct engine_record *record,
+                                       struct renewal **ret_renewal)
+{
+    struct renewal_record it;
+    struct renewal_spec *spec;
+    enum tocsin_status status = renewal_decode(record, &it);
+    *ret_renewal = NULL;
+    if (status == TOCSIN_OK)
+        status = renewal_spec_read(it.spec, &all->defaults, &spec, NULL, NULL);
+    if (status != TOCSIN_OK)
+        return status == TOCSIN_INVALID ? TOCSIN_DAMAGED : status;
+    *ret_renewal = renewal_create(all, it.id, spec);
+    if (*ret_renewal == NULL) {
+        free(spec);
+        return TOCSIN_NO_MEMORY;
+    }
+    (*ret_renewal)->state = it.state;
+    (*ret_renewal)->counters = it.counters;
+    (*ret_renewal)->created_ms = it.created_ms;
+    return TOCSIN_OK;
+}
+
+bool renewals_make_room(struct renewals *all)
+{
+    uint32_t wanted = all->by_id.count + all->staged + 1;
+    if (!number_map_make_room(&all->by_id, wanted))
+        return false;
+    if (wanted <= all->list_room)
+        return true;
+    uint32_t room = all->list_room == 0 ? 64 : all->list_room * 2;
+    struct renewal **list = realloc(all->list, room * sizeof(struct renewal *));
+    if (list == NULL)
+        return false;
+    all->list = list;
+    all->list_room = room;
+    return true;
+}
+
+void renewal_install(struct renewals *all, struct renewal *renewal)
+{
+    renewal->index = all->by_id.count;
+    assert(renewal->index < all->list_room);
+    all->list[renewal->index] = renewal;
+    bool fits = number_map_put(&all->by_id, renewal->number, renewal->index);
+    assert(fits);
+    (void)fits;
+}
+
+void renewal_remove(struct renewal *renewal)
+{
+    struct renewals *all = renewal->all;
+    renewal_stop_beats(renewal);
+    renewal_count_health(renewal, -1);
+    number_map_drop(&all->by_id, renewal->number);
+    uint32_t last = all->by_id.count; /* it moves into the free place */
+    if (renewal->index != last) {
+        all->list[renewal->index] = all->list[last];
+        all->list[renewal->index]->index = renewal->index;
+        (void)number_map_put(&all->by_id, all->list[renewal->index]->number, renewal->index);
+    }
+    renewal->gone = true;
+    if (renewal->round == NULL) {
+        renewal_answer_waiting(renewal);
+        renewal_release(renewal);
+    }
+}
+
+/* ---- a restart */
+
+static void on_load(void *service, const struct engine_head *head)
+{
+    struct renewals *all = service;
+    if (head->mark >= RENEWAL_COMPLETED)
+        return;
+    if (all->recovery_count == all->recovery_room) {
+        size_t room = all->recovery_room == 0 ? 64 : all->recovery_room * 2;
+        struct engine_ref *list = realloc(all->recoveries, room * sizeof *list);
+        all->load_failed = all->load_failed || list == NULL;
+        if (list == NULL)
+            return;
+        all->recoveries = list;
+        all->recovery_room = room;
+    }
+    all->recoveries[all->recovery_count++] = head->ref;
+}
+
+static void read_more(struct renewals *all);
+
+static void take_up(struct renewals *all, const struct engine_record *record)
+{
+    struct renewal *renewal;
+    if (record->mark >= RENEWAL_COMPLETED)
+        return;
+    if (renewal_from_record(all, record, &renewal) != TOCSIN_OK || !renewals_make_room(all)) {
+        all->stats.unread++;
+        if (renewal != NULL)
+            renewal_release(renewal);
+        return;
+    }
+    renewal_install(all, renewal);
+    if (renewal->state == RENEWAL_ACTIVE && !all->stopped)
+        renewal_start_beats(renewal);
+}
+
+static void read_one(void *arg, enum tocsin_status status, const struct engine_record *record)
+{
+    struct renewals *all = arg;
+    all->recovery_open--;
+    if (status == TOCSIN_OK)
+        take_up(all, record);
+    else
+        all->stats.unread += status != TOCSIN_NONE;
+    if (!all->in_read_more)
+        read_more(all);
+}
+
+static void read_more(struct renewals *all)
+{
+    all->in_read_more = true; /* what is in memory is read at once */
+    while (all->recovery_next < all->recovery_count && all->recovery_open < RECOVERING_AT_ONCE) {
+        all->recovery_open++;
+        engine_get_ref(all->engine, all->recoveries[all->recovery_next++], read_one, all);
+    }
+    all->in_read_more = false;
+    if (all->recovery_open > 0)
+        return;
+    free(all->recoveries);
+    all->recoveries = NULL;
+    all->recovery_count = all->recovery_room = all->recovery_next = 0;
+}
+
+enum tocsin_status renewals_recover(struct renewals *all)
+{
+    if (all->load_failed)
+        return TOCSIN_NO_MEMORY;
+    read_more(all);
+    return TOCSIN_OK;
+}
+
+bool renewals_recovering(const struct renewals *all)
+{
+    return all->recovery_count > 0;
+}
+
+/* ---- life */
+
+enum tocsin_status renewals_create(const struct renewals_options *options,
+                                   struct renewals **ret_renewals, struct tocsin_why *ret_why)
+{
+    struct renewals *all = calloc(1, sizeof *all);
+    if (all == NULL)
+        return TOCSIN_NO_MEMORY;
+    struct beats_options beats = options->beats;
+    beats.now_ms = engine_now_ms(options->engine);
+    enum tocsin_status status = beats_create(&beats, &all->beats, ret_why);
+    if (status != TOCSIN_OK) {
+        free(all);
+        return status;
+    }
+    all->engine = options->engine;
+    all->idem = options->idem;
+    all->limits = options->limits;
+    all->defaults = options->defaults;
+    all->watch = options->watch;
+    all->hash_key = options->hash_key;
+    all->chance = options->chance;
+    all->chance_arg = options->chance_arg;
+    all->wake.fn = renewals_woken;
+    all->wake.arg = all;
+    buffer_init(&all->doc, DOC_BYTES_MAX);
+    all->kind_info = (struct engine_kind){
+        .name = "renewal", .on_due = renewals_on_due, .on_load = on_load, .service = all};
+    all->kind = engine_add_kind(all->engine, &all->kind_info);
+    *ret_renewals = all;
+    return TOCSIN_OK;
+}
+
+void renewals_stop(struct renewals *all)
+{
+    all->stopped = true;
+    engine_timer_cancel(all->engine, &all->wake);
+}
+
+uint64_t renewals_under_way(const struct renewals *all)
+{
+    return all->stats.under_way;
+}
+
+void renewals_destroy(struct renewals *all)
+{
+    if (all == NULL)
+        return;
+    assert(all->stats.under_way == 0);
+    for (uint32_t i = 0; i < all->by_id.count; i++)
+        renewal_release(all->list[i]);
+    free(all->list);
+    number_map_release(&all->by_id);
+    errands_release(all);
+    free(all->recoveries);
+    buffer_release(&all->doc);
+    beats_destroy(all->beats);
+    free(all);
+}
+
+void renewals_describe(const struct renewals *all, struct renewals_stats *ret_stats)
+{
+    *ret_stats = all->stats;
+    ret_stats->active = engine_mark_count(all->engine, all->kind, RENEWAL_ACTIVE);
+    ret_stats->paused = engine_mark_count(all->engine, all->kind, RENEWAL_PAUSED);
+}

@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: MIT */
+/* renewals_inside.h - what the files of the renewal service share. For them only. */
+#ifndef TOCSIN_SERVICE_RENEWAL_RENEWALS_INSIDE_H
+#define TOCSIN_SERVICE_RENEWAL_RENEWALS_INSIDE_H
+
+#include "base/number_map.h"
+#include "service/renewal/renewals.h"
+
+enum { CLIENTS_MAX = 32, WINDOW_ROUNDS = 10, WORST_KEYS = 10, WHY_BYTES = 160 };
+
+/* What is counted of one, and saved now and then. */
+struct counters {
+    uint64_t rounds;        /* total */
+    uint64_t count;         /* of these, without a failure: what strategies count */
+    uint64_t success;       /* keys */
+    uint64_t failure;       /* keys */
+    uint64_t task_failures; /* rounds in which no key was renewed */
+    uint64_t skipped;
+    int64_t last_ms; /* wall; 0: none yet */
+};
+
+/* What became of the keys of a round. */
+struct tally {
+    uint64_t of[KEY_RESULTS];
+    uint32_t worst_count; /* keys that are not well, the first few */
+    struct worst {
+        char *key; /* allocated */
+        size_t size;
+        enum key_result result;
+    } worst[WORST_KEYS];
+    char why[WHY_BYTES];
+};
+
+/* One that has not ended. */
+struct renewal {
+    struct beat beat; /* first */
+    struct renewals *all;
+    uint64_t number;   /* of its id */
+    uint32_t index;    /* among all of them */
+    uint32_t failures; /* rounds in a row, quick retries not counted */
+    struct renewal_spec *spec;
+    const struct key_client *client;
+    struct round *round;          /* under way */
+    struct renewal_call *waiting; /* for it to be over */
+    struct tally *last;           /* of the last round; NULL: none, or no memory */
+    struct counters counters;
+    int64_t created_ms; /* wall */
+    int64_t next_ms;    /* the next regular beat */
+    int64_t saved_ms;   /* its counters */
+    enum renewal_state state;
+    enum renewal_state ending; /* found by a round, and being written; 0: not so */
+    uint16_t window;           /* bit n: the round before n others was good */
+    uint8_t window_count;
+    uint8_t quick; /* retries since the last regular beat */
+    bool gone;     /* not among them any more; freed when its round is over */
+    bool told;     /* that it does not work */
+    uint8_t id_size;
+    char id[RENEWAL_ID_BYTES_MAX];
+};
+
+struct renewals {
+    struct engine *engine;
+    struct idem *idem;
+    struct renewals_limits limits;
+    struct renewal_defaults defaults;
+    struct renewals_watch watch;
+    struct siphash_key hash_key;
+    uint64_t (*chance)(void *arg);
+    void *chance_arg;
+    struct engine_kind kind_info;
+    unsigned kind;
+    struct client_name {
+        const char *name;
+        const struct key_client *client;
+    } clients[CLIENTS_MAX];
+    size_t client_count;
+    uint32_t flushing; /* bit n: client n was given something */
+    struct beats *beats;
+    struct engine_timer wake;
+    struct renewal **list;
+    uint32_t list_room;
+    uint32_t staged; /* registrations under way */
+    struct number_map by_id;
+    struct engine_ref *recoveries;
+    size_t recovery_count;
+    size_t recovery_room;
+    size_t recovery_next;
+    size_t recovery_open;
+    bool in_read_more;
+    bool load_failed;
+    bool stopped;
+    struct errand *errands;
+    struct buffer doc;
+    struct renewals_stats stats;
+};
+
+/* ---- records (doc.c) */
+
+/* As it is stored: what was asked for, and what has become of it. */
+struct renewal_record {
+    struct bytes id;
+    struct bytes spec; /* JSON */
+    enum renewal_state state;
+    struct counters counters;
+    int64_t created_ms;
+    int64_t ended_ms; /* 0: not yet */
+    struct bytes why; /* JSON; empty: none */
+    uint64_t rev;
+};
+enum tocsin_status renewal_decode(const struct engine_record *record,
+                                  struct renewal_record *ret_record);
+/* The record of it, with this state; due when its strategy ends, or to be forgotten. */
+enum tocsin_status renewal_put(struct renewals *all, struct change *change,
+                               const struct renewal *renewal, enum renewal_state state,
+                               const char *why, uint64_t *ret_rev);
+void renewal_event(struct renewals *all, struct change *change, const struct renewal *renewal,
+                   const char *what, const char *why);
+/* {"id":…,"status":…,…} */
+struct renewal_view {
+    struct bytes id;
+    enum renewal_state state;
+    const struct renewal_spec *spec;
+    const struct counters *counters; /* when it is not in memory */
+    int64_t created_ms;
+    int64_t ended_ms; /* 0: not yet */
+    struct bytes why; /* JSON; empty: none */
+    uint64_t rev;
+    const struct renewal *live; /* NULL: it has ended */
+};
+void renewal_write(struct json_writer *writer, const struct renewal_view *view);
+
+/* ---- those that have not ended (renewals.c) */
+
+uint64_t renewal_number(const struct renewals *all, struct bytes id);
+struct renewal *renewal_find(const struct renewals *all, struct bytes id);
+/* NULL: no memory. The spec is its own then. */
+struct renewal *renewal_create(struct renewals *all, struct bytes id, struct renewal_spec *spec);
+/* As it was stored. DAMAGED, NO_MEMORY. */
+enum tocsin_status renewal_from_record(struct renewals *all, const struct engine_record *record,
+                                       struct renewal **ret_renewal);
+/* Room for one more among them. */
+bool renewals_make_room(struct renewals *all);
+void renewal_install(struct renewals *all, struct renewal *renewal);
+/* It is not among them any more. */
+void renewal_remove(struct renewal *renewal);
+void renewal_release(struct renewal *renewal);
+void renewals_arm_wake(struct renewals *all);
+/* Everything that was given leaves. */
+void renewals_flush(struct renewals *all);
+
+/* ---- changes of state (ending.c) */
+
+/* By itself: COMPLETED, FAILED, LOST. Tried until it is durable. */
+void renewal_end(struct renewal *renewal, enum renewal_state state, const char *why);
+/* Its counters, when it is time. */
+void renewal_save(struct renewal *renewal);
+void errands_release(struct renewals *all);
+enum tocsin_status renewals_on_due(void *service, struct change *change,
+                                   const struct engine_record *record);
+
+/* ---- rounds (round.c) */
+
+/* Begins one, unless it is under way. late_ns: since its beat. */
+void renewal_round(struct renewal *renewal, int64_t due_ms);
+void tally_free(struct tally *tally);
+
+/* ---- beats (beat.c) */
+
+void renewal_start_beats(struct renewal *renewal);
+void renewal_stop_beats(struct renewal *renewal);
+/* What the round came to. */
+void renewal_rounded(struct renewal *renewal, bool failed, bool good, bool again);
+/* It is, or is no more, among those whose health counts. */
+void renewal_count_health(const struct renewal *renewal, int by);
+void renewals_woken(void *arg);
+
+/* ---- calls (command.c) */
+
+/* Those that waited for a round are answered. */
+void renewal_answer_waiting(struct renewal *renewal);
+
+#endif

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: MIT */
+#include "service/renewal/spec.h"
+
+static void write_bytes(struct json_writer *writer, const char *name, struct bytes text)
+{
+    json_write_key(writer, name);
+    json_write_string(writer, text.at, text.size);
+}
+
+static void write_number(struct json_writer *writer, const char *name, int64_t number)
+{
+    json_write_key(writer, name);
+    json_write_int64(writer, number);
+}
+
+/* From this one on, while they are keys; the first that is not. */
+static uint32_t write_keys(struct json_writer *writer, const struct renewal_spec *spec,
+                           uint32_t from)
+{
+    json_write_key(writer, "keys");
+    json_write_array(writer);
+    for (; from < spec->source_count && spec->sources[from].type == SOURCE_KEY; from++)
+        json_write_string(writer, spec->sources[from].text.at, spec->sources[from].text.size);
+    json_write_array_end(writer);
+    return from;
+}
+
+static void write_sources(struct json_writer *writer, const struct renewal_spec *spec)
+{
+    static const char *const names[] = {
+        [SOURCE_KEY] = "keys", [SOURCE_PREFIX] = "prefix", [SOURCE_PATTERN] = "pattern"};
+    if (!spec->scans) {
+        (void)write_keys(writer, spec, 0);
+        return;
+    }
+    if (spec->source_count == 1) {
+        write_bytes(writer, names[spec->sources[0].type], spec->sources[0].text);
+        return;
+    }
+    json_write_key(writer, "any");
+    json_write_array(writer);
+    for (uint32_t i = 0; i < spec->source_count;) {
+        json_write_object(writer);
+        if (spec->sources[i].type == SOURCE_KEY) {
+            i = write_keys(writer, spec, i);
+        } else {
+            write_bytes(writer, names[spec->sources[i].type], spec->sources[i].text);
+            i++;
+        }
+        json_write_object_end(writer);
+    }
+    json_write_array_end(writer);
+}
+
+static void write_steps(struct json_writer *writer, const struct renewal_strategy *strategy)
+{
+    json_write_key(writer, "steps");
+    json_write_array(writer);
+    for (uint32_t i = 0; i < strategy->step_count; i++) {
+        json_write_object(writer);
+        if (strategy->steps[i].count > 0)
+            write_number(writer, "count", (int64_t)strategy->steps[i].count);
+        write_number(writer, "ttl", strategy->steps[i].ttl_ms);
+        json_write_object_end(writer);
+    }
+    json_write_array_end(writer);
+}
+
+static void write_strategy(struct json_writer *writer, const struct renewal_strategy *strategy)
+{
+    static const char *const names[] = {[STRATEGY_FIXED] = "fixed",
+                                        [STRATEGY_STEPS] = "steps",
+                                        [STRATEGY_UNTIL] = "until",
+                                        [STRATEGY_WHILE] = "while"};
+    json_write_key(writer, "strategy");
+    json_write_object(writer);
+    json_write_key(writer, "type");
+    json_write_text(writer, names[strategy->type]);
+    if (strategy->type == STRATEGY_STEPS)
+        write_steps(writer, strategy);
+    else
+        write_number(writer, "ttl", strategy->ttl_ms);
+    if (strategy->type == STRATEGY_UNTIL)
+        write_number(writer, "at", strategy->until_ms);
+    if (strategy->type == STRATEGY_WHILE) {
+        write_bytes(writer, "key", strategy->test_key);
+        if (strategy->test_value.at != NULL) {
+            write_bytes(writer, "equals", strategy->test_value);
+        } else {
+            json_write_key(writer, "exists");
+            json_write_bool(writer, strategy->test_exists);
+        }
+    }
+    json_write_object_end(writer);
+}
+
+void renewal_spec_write(struct json_writer *writer, const struct renewal_spec *spec)
+{
+    if (spec->name.size > 0)
+        write_bytes(writer, "name", spec->name);
+    write_sources(writer, spec);
+    write_strategy(writer, &spec->strategy);
+    write_number(writer, "every", spec->every_ms);
+    write_number(writer, "max_retries", spec->max_retries);
+    write_bytes(writer, "redis", spec->redis);
+    if (spec->owner.at != NULL)
+        write_bytes(writer, "owner", spec->owner);
+    json_write_key(writer, "shorten");
+    json_write_bool(writer, spec->may_shorten);
+    json_write_key(writer, "persistent");
+    json_write_bool(writer, spec->may_limit);
+}
