@@ -15,6 +15,7 @@
 #include "server/config.h"
 #include "server/metric_list.h"
 #include "service/countdown/countdowns.h"
+#include "service/lease/leases.h"
 #include "service/task/tasks.h"
 #include "service/task/uuid.h"
 
@@ -39,6 +40,7 @@ struct server {
     struct idem *idem;
     struct tasks *tasks;
     struct countdowns *countdowns;
+    struct leases *leases;
     struct live *live;
     struct http_server **http; /* one for each address */
     size_t http_count;
@@ -123,7 +125,8 @@ struct problem {
     int status;
     const char *code;
     const char *detail;
-    const char *headers; /* NULL: none */
+    const char *headers;  /* NULL: none */
+    struct bytes members; /* further ones: a JSON object; size 0: none */
 };
 void answer_problem(struct server *server, struct http_exchange *exchange,
                     const struct problem *problem);
@@ -184,6 +187,12 @@ void countdown_list(const struct route_request *request);
 void countdown_pause(const struct route_request *request);
 void countdown_resume(const struct route_request *request);
 void countdown_give(const struct route_request *request);
+
+void lease_put_request(const struct route_request *request);
+void lease_keepalive(const struct route_request *request);
+void lease_delete(const struct route_request *request);
+void lease_get_request(const struct route_request *request);
+void lease_list_request(const struct route_request *request);
 
 void task_create(const struct route_request *request);
 void task_put(const struct route_request *request);

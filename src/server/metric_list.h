@@ -28,6 +28,7 @@
     ROW(INCIDENTS, "incidents")                                                                    \
     ROW(ROOMS, "rooms")                                                                            \
     ROW(COUNTDOWNS, "countdowns")                                                                  \
+    ROW(LEASES, "leases")                                                                          \
     ROW(EVENTS, "events")                                                                          \
     ROW(WS, "ws")                                                                                  \
     ROW(OPERATIONS, "operations")                                                                  \
@@ -91,6 +92,7 @@ enum { METRIC_LEVELS = 16 };
     METRIC_TABLE_TASKS(ROW)                                                                        \
     METRIC_TABLE_QUEUES(ROW)                                                                       \
     METRIC_TABLE_COUNTDOWNS(ROW)                                                                   \
+    METRIC_TABLE_LEASES(ROW)                                                                       \
     METRIC_TABLE_ROOMS(ROW)                                                                        \
     METRIC_TABLE_WHEEL(ROW)                                                                        \
     METRIC_TABLE_STORE(ROW)                                                                        \
@@ -170,6 +172,23 @@ enum { METRIC_LEVELS = 16 };
     ROW(COUNTDOWN_UNARMED, COUNTER, ONE, NONE, NO, "countdown_ticks_lost_total",                   \
         "Ticks there was no memory for, since start.")
 
+#define METRIC_TABLE_LEASES(ROW)                                                                   \
+    ROW(NAMED_HELD, GAUGE, ONE, NONE, NO, "named_leases_held", "Named leases that are held.")      \
+    ROW(NAMED_WAITING, GAUGE, ONE, NONE, NO, "named_leases_waiting",                               \
+        "Calls that stand in line for a named lease.")                                             \
+    ROW(NAMED_LIMIT, GAUGE, ONE, NONE, NO, "named_leases_limit",                                   \
+        "How many named leases may be held at most (limits.leases).")                              \
+    ROW(NAMED_ACQUIRED, COUNTER, ONE, NONE, NO, "named_leases_acquired_total",                     \
+        "Named leases given to a new holder, since start.")                                        \
+    ROW(NAMED_RENEWED, COUNTER, ONE, NONE, NO, "named_leases_renewed_total",                       \
+        "Keepalives of named leases, since start.")                                                \
+    ROW(NAMED_RELEASED, COUNTER, ONE, NONE, NO, "named_leases_released_total",                     \
+        "Named leases that were released, since start.")                                           \
+    ROW(NAMED_EXPIRED, COUNTER, ONE, NONE, NO, "named_leases_expired_total",                       \
+        "Named leases whose time was over, since start.")                                          \
+    ROW(NAMED_FENCED, COUNTER, ONE, NONE, NO, "named_leases_fenced_total",                         \
+        "Keepalives and releases refused because the lease was lost, since start.")
+
 #define METRIC_TABLE_ROOMS(ROW)                                                                    \
     ROW(ROOMS, GAUGE, ONE, PHASE, NO, "rooms", "Gomoku rooms, by phase.")                          \
     ROW(ROOMS_LIMIT, GAUGE, ONE, NONE, NO, "rooms_limit",                                          \
@@ -187,7 +206,7 @@ enum { METRIC_LEVELS = 16 };
     ROW(ROOM_UNPUBLISHED, COUNTER, ONE, NONE, NO, "room_frames_unpublished_total",                 \
         "Frames of rooms there was no memory for, since start.")                                   \
     ROW(LIVE_LOST, COUNTER, ONE, NONE, NO, "live_frames_lost_total",                               \
-        "Frames of rooms and countdowns that could not be published, since start.")
+        "Frames of rooms, countdowns and leases that could not be published, since start.")
 
 #define METRIC_TABLE_WHEEL(ROW)                                                                    \
     ROW(WHEEL_TIMERS, GAUGE, ONE, LEVEL, NO, "wheel_timers",                                       \

@@ -126,6 +126,13 @@ enum tocsin_status services_start(struct server *server)
             countdowns_create(server->engine, server->idem, &countdowns,
                               (struct siphash_key){server_chance(server), server_chance(server)},
                               &server->countdowns);
+    struct leases_limits leases = leases_limits_default;
+    leases.leases = config->limits.leases;
+    leases.waiting = config->limits.leases_in_line;
+    if (status == TOCSIN_OK)
+        status = leases_create(server->engine, server->idem, &leases,
+                               (struct siphash_key){server_chance(server), server_chance(server)},
+                               &server->leases);
     return status == TOCSIN_OK ? live_create(server, ws_topics(server)) : status;
 }
 
@@ -160,5 +167,6 @@ void services_destroy(struct server *server)
     engine_destroy(server->engine);
     live_destroy(server->live);
     countdowns_destroy(server->countdowns);
+    leases_destroy(server->leases);
     idem_destroy(server->idem);
 }
