@@ -78,6 +78,7 @@ void lease_world_start(struct lease_world *world)
 void lease_world_crash(struct lease_world *world)
 {
     world->dead = true;
+    leases_close_lines(world->leases); /* so that nobody asks a dying engine */
     engine_destroy(world->engine);
     leases_destroy(world->leases);
     idem_destroy(world->idem);

@@ -98,7 +98,8 @@ struct lease_call {
 void leases_ask(struct leases *leases, struct lease_call *call);
 /* Whoever asked has left. True: it is forgotten, and done is not called. */
 bool leases_gone(struct leases *leases, struct lease_call *call);
-/* The server stops: who waits is answered, and nobody waits any more. */
+/* The server stops: who waits is answered, and nobody waits any more. Before the engine is
+ * destroyed, unless all callers are gone. */
 void leases_close_lines(struct leases *leases);
 
 /* OK and the JSON with its rev, or MISSING, …; now or later. */

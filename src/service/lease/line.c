@@ -6,8 +6,8 @@
  *               that of another in line. It is answered when that is durable, and is as before
  *               when that is taken back.
  *   over        it has waited enough: one more change of its own says who has it
- *   gone        its client has left. If it was promised the lease, that is released at once,
- *               unless its holder has renewed it meanwhile.
+ *   gone        its client has left. If it was given the lease by this call, that is released at
+ *               once, unless its holder has renewed it meanwhile.
  *
  * A call is answered, or forgotten, only while none of its changes is under way: look().
  */
@@ -212,12 +212,13 @@ static void given_back(void *arg, enum tocsin_status status)
 }
 
 /* The same holder may stand in line twice, since its first connection broke: it has it now. */
-static void serve_same(struct lease_line *line, const struct lease_call *served)
+static void serve_same(const struct lease_call *served)
 {
+    const struct lease_line *line = line_of(served->leases, served->name);
     struct lease_call *next;
-    for (struct lease_call *call = line->first; call != NULL; call = next) {
+    for (struct lease_call *call = line == NULL ? NULL : line->first; call != NULL; call = next) {
         next = call->after;
-        if (call != served && !call->asking && !call->promised && !call->gone &&
+        if (!call->asking && !call->promised && !call->gone &&
             bytes_equal(call->holder, served->holder))
             ask(call);
     }
@@ -233,18 +234,23 @@ static void settled(void *arg, enum tocsin_status status)
         look(call);
         return;
     }
+    leave(call); /* before anybody else is served */
     if (!call->gone) {
-        serve_same(call->line, call);
+        serve_same(call);
         answer(call, call->outcome, NULL);
         return;
     }
-    leave(call);
+    if (call->outcome != OUTCOME_MADE) { /* its holder had it before, by another call */
+        call->done(call);
+        return;
+    }
     call->asking = true;
     engine_change(call->leases->engine, true, give_back, given_back, call);
 }
 
 enum tocsin_status line_promise(struct change *change, struct lease_call *call)
 {
+    assert(call->line != NULL && !call->promised);
     enum tocsin_status status = change_then(change, settled, call);
     call->promised = status == TOCSIN_OK;
     call->told = false;
