@@ -128,6 +128,16 @@ TEST(R_30_only_its_holder_releases_it_or_whoever_names_nobody)
     lease_world_release(&world);
 }
 
+TEST(R_30_an_old_fence_of_the_same_holder_keeps_nothing)
+{
+    lease_world_start(&world);
+    struct lease_asked *ada = acquire("ada", SECOND, OUTCOME_MADE);
+    release("ada", ada->fence, OUTCOME_OK);
+    (void)acquire("ada", SECOND, OUTCOME_MADE);
+    keep(ada, OUTCOME_LOST);
+    lease_world_release(&world);
+}
+
 /* ---- the disk */
 
 TEST(R_30_nothing_is_told_before_it_is_durable_and_a_rollback_takes_it_back)
