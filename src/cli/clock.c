@@ -6,13 +6,28 @@
 #include <sys/timerfd.h>
 #include <time.h>
 
-uint64_t clock_now_us(void)
+static uint64_t read_us(clockid_t clock)
 {
     struct timespec now;
-    int failed = clock_gettime(CLOCK_MONOTONIC, &now);
+    int failed = clock_gettime(clock, &now);
     assert(failed == 0);
     (void)failed;
     return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
+}
+
+uint64_t clock_now_us(void)
+{
+    return read_us(CLOCK_MONOTONIC);
+}
+
+uint64_t clock_boot_us(void)
+{
+    return read_us(CLOCK_BOOTTIME);
+}
+
+int clock_boot_alarm_open(void)
+{
+    return timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK);
 }
 
 int clock_alarm_open(void)

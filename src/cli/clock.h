@@ -12,8 +12,12 @@
 
 uint64_t clock_now_us(void);
 
+/* The same, with the time the machine slept: for what must not outlive its time. */
+uint64_t clock_boot_us(void);
+
 /* A file descriptor to poll for reading; -1 and errno. */
 int clock_alarm_open(void);
+int clock_boot_alarm_open(void); /* set by that other clock */
 void clock_alarm_set(int alarm, uint64_t at_us);
 
 #endif

@@ -31,6 +31,10 @@ extern const struct command countdown_command;
 extern const struct command countdown_watch_command;
 extern const struct command room_command;
 
+/* Leases; the others of its verbs are only in verbs. */
+extern const struct command lease_command;
+extern const struct command lease_run_command;
+
 /* Looking on. */
 extern const struct command events_command;
 extern const struct command info_command;

@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -126,6 +127,29 @@ int job_start(struct job *job, char *const *command, char *const *environment, s
     }
     close_pipes(&pipes);
     return problem;
+}
+
+char **job_environment(char *const *variables, size_t count)
+{
+    size_t ours = 0;
+    size_t used = 0;
+    while (environ[ours] != NULL)
+        ours++;
+    char **all = calloc(ours + count + 1, sizeof *all);
+    if (all == NULL)
+        return NULL;
+    for (size_t i = 0; i < count; i++)
+        all[used++] = variables[i];
+    for (size_t i = 0; i < ours; i++) {
+        bool instead = false;
+        for (size_t v = 0; v < count; v++) {
+            size_t name = strcspn(variables[v], "=") + 1;
+            instead = instead || strncmp(environ[i], variables[v], name) == 0;
+        }
+        if (!instead)
+            all[used++] = environ[i];
+    }
+    return all;
 }
 
 /* ---- while it runs */

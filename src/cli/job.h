@@ -50,6 +50,10 @@ void job_release(struct job *job); /* kills what still runs */
 int job_start(struct job *job, char *const *command, char *const *environment, struct bytes payload,
               bool wants_result);
 
+/* Ours, with these variables ("NAME=value") in it, or instead of ours. Ended by NULL, to be freed;
+ * NULL: no memory. */
+char **job_environment(char *const *variables, size_t count);
+
 /* What to poll for; answers how many. */
 size_t job_fds(const struct job *job, struct pollfd ret_fds[JOB_FDS]);
 /* Moves what can be moved, and sees whether it has ended. */

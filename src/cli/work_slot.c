@@ -43,30 +43,6 @@ static void slot_free(struct slot *slot)
 
 /* ---- start */
 
-/* The environment of the command: ours, with what the run is about. */
-static char **environment_of(char variables[VARIABLES][VARIABLE_BYTES])
-{
-    size_t count = 0;
-    size_t used = 0;
-    while (environ[count] != NULL)
-        count++;
-    char **all = calloc(count + VARIABLES + 1, sizeof *all);
-    if (all == NULL)
-        return NULL;
-    for (size_t i = 0; i < VARIABLES; i++)
-        all[used++] = variables[i];
-    for (size_t i = 0; i < count; i++) {
-        bool ours = false;
-        for (size_t v = 0; v < VARIABLES; v++) {
-            size_t name = strcspn(variables[v], "=") + 1;
-            ours = ours || strncmp(environ[i], variables[v], name) == 0;
-        }
-        if (!ours)
-            all[used++] = environ[i];
-    }
-    return all;
-}
-
 static int start(struct slot *slot, struct bytes run)
 {
     char variables[VARIABLES][VARIABLE_BYTES];
@@ -83,7 +59,10 @@ static int start(struct slot *slot, struct bytes run)
     (void)snprintf(variables[2], VARIABLE_BYTES, "TOCSIN_ATTEMPT=%" PRId64, attempt);
     (void)snprintf(variables[3], VARIABLE_BYTES, "TOCSIN_FENCE=%" PRId64, fence);
     (void)snprintf(variables[4], VARIABLE_BYTES, "TOCSIN_DUE_MS=%" PRId64, due_ms);
-    char **environment = environment_of(variables);
+    char *pointers[VARIABLES];
+    for (size_t i = 0; i < VARIABLES; i++)
+        pointers[i] = variables[i];
+    char **environment = job_environment(pointers, VARIABLES);
     if (environment == NULL)
         return ENOMEM;
     int problem =

@@ -109,6 +109,10 @@ void answer_problem(struct server *server, struct http_exchange *exchange,
     buffer_init(&out, 4096);
     answer_write_problem(&out, problem->status, problem->code, problem->detail, "",
                          (struct bytes){0});
+    if (problem->members.size > 2 && buffer_status(&out) == TOCSIN_OK) {
+        out.data[out.size - 1] = ','; /* instead of the end of the one and the begin of the other */
+        buffer_append(&out, problem->members.at + 1, problem->members.size - 1);
+    }
     const char *headers = problem->headers;
     bool later = problem->status == 503 || problem->status == 429 || problem->status == 507;
     if (headers == NULL && later) {

@@ -90,6 +90,8 @@ struct config_limits {
     uint64_t countdowns;
     uint64_t renewals;
     uint64_t renewal_keys;
+    uint64_t leases;
+    uint64_t leases_in_line;
     uint64_t finished_tasks;
     uint64_t finished_bytes;
     uint64_t docs_bytes;

@@ -144,6 +144,10 @@ struct config_row {
         "Renewals that may be active or paused; beyond it 429.")                                   \
     ROW(limits.renewal_keys, NUMBER, "1000000", 1, 100000000, none,                                \
         "Keys that the scans of one renewal may find; more, and its round fails.")                 \
+    ROW(limits.leases, NUMBER, "100000", 1, 10000000, none,                                        \
+        "Named leases that may be held; beyond it 429.")                                           \
+    ROW(limits.leases_in_line, NUMBER, "10000", 1, 1000000, none,                                  \
+        "Calls that may wait for named leases, all lines together; beyond it 429.")                \
     ROW(limits.finished_tasks, NUMBER, "100000", 0, 100000000, none,                               \
         "Finished one-shot tasks that can still be read, the newest.")                             \
     ROW(limits.finished_bytes, SIZE, "64MiB", 0, 64 * CONFIG_GIB, none, "Memory these may take.")  \

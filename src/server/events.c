@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* GET /v1/events?after=seq: what happened, as server-sent events, first from the store and
- * then as it happens. Who reads too slowly is cut off, and goes on from the last id it has. */
+/* GET /v1/events?after=seq&kind=&key=: what happened, as server-sent events, first from the store
+ * and then as it happens; of one kind, or of one record, if that is all they want. Who reads too slowly is cut off, and goes on from the last id it has. */
 
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "server/inside.h"
+#include "server/live.h"
 
 enum { EVENTS_A_READ = 256, FRAME_BYTES_MAX = 4 * 1024 * 1024, SUBSCRIBERS_MAX = 1000 };
 
@@ -22,6 +22,10 @@ struct subscriber {
     size_t count;
     uint64_t last;
     struct buffer frames;
+    struct bytes kind; /* of these only; size 0: of all */
+    struct bytes key;
+    char kind_text[STORE_KIND_BYTES_MAX];
+    char key_text[ROUTE_PARAM_BYTES_MAX];
 };
 
 static void unlink_subscriber(struct subscriber *self)
@@ -48,6 +52,12 @@ static void gone(void *arg)
     self->exchange = NULL;
     self->server->under_way--;
     subscriber_free(self);
+}
+
+static bool wants(const struct subscriber *self, const struct store_event *event)
+{
+    return (self->kind.size == 0 || bytes_equal(self->kind, event->kind)) &&
+           (self->key.size == 0 || bytes_equal(self->key, event->key));
 }
 
 static void write_frame(struct buffer *out, const struct store_event *event)
@@ -92,7 +102,8 @@ static void send_frames(struct subscriber *self)
 static bool take_event(void *arg, const struct store_event *event)
 {
     struct subscriber *self = arg;
-    write_frame(&self->frames, event);
+    if (wants(self, event))
+        write_frame(&self->frames, event);
     self->last = event->seq;
     self->count++;
     return buffer_status(&self->frames) == TOCSIN_OK;
@@ -156,12 +167,15 @@ static void read_done(struct engine_read *read)
 static void on_event(void *arg, const struct store_event *event)
 {
     struct server *server = arg;
+    live_tell_event(server->live, event);
     for (struct subscriber *self = server->subscribers; self != NULL; self = self->next) {
         if (!self->live || self->exchange == NULL || event->seq <= self->seq)
             continue;
+        self->seq = event->seq;
+        if (!wants(self, event))
+            continue;
         write_frame(&self->frames, event);
         send_frames(self);
-        self->seq = event->seq;
     }
 }
 
@@ -186,12 +200,9 @@ void events_end(struct server *server)
 
 static bool read_after(const struct route_request *request, uint64_t *ret_after)
 {
-    static const char *const names[] = {"after"};
-    struct tocsin_why why;
-    if (http_query_check(request->http->query, names, 1, &why) != TOCSIN_OK) {
-        answer_invalid(request, why.text);
+    static const char *const names[] = {"after", "kind", "key"};
+    if (!query_fits(request, names, sizeof names / sizeof names[0]))
         return false;
-    }
     struct bytes text = http_query_find(request->http->query, "after");
     if (text.at == NULL)
         text = http_request_header(request->http, "Last-Event-ID");
@@ -207,6 +218,20 @@ static bool read_after(const struct route_request *request, uint64_t *ret_after)
     }
     *ret_after = value;
     return true;
+}
+
+/* False: answered. */
+static bool read_filter(const struct route_request *request, const char *name, char *room,
+                        size_t size, struct bytes *ret_word)
+{
+    char detail[64];
+    if (!query_text(request, name, room, size, ret_word))
+        return false;
+    if (ret_word->size > 0 || http_query_find(request->http->query, name).at == NULL)
+        return true;
+    (void)snprintf(detail, sizeof detail, "%s: is empty: of which?", name);
+    answer_invalid(request, detail);
+    return false;
 }
 
 void events_stream(const struct route_request *request)
@@ -230,6 +255,11 @@ void events_stream(const struct route_request *request)
     self->server = server;
     self->exchange = request->exchange;
     self->seq = after;
+    if (!read_filter(request, "kind", self->kind_text, sizeof self->kind_text, &self->kind) ||
+        !read_filter(request, "key", self->key_text, sizeof self->key_text, &self->key)) {
+        free(self);
+        return;
+    }
     buffer_init(&self->frames, FRAME_BYTES_MAX);
     self->next = server->subscribers;
     server->subscribers = self;

@@ -15,6 +15,7 @@
 #include "server/config.h"
 #include "server/metric_list.h"
 #include "service/countdown/countdowns.h"
+#include "service/lease/leases.h"
 #include "service/task/tasks.h"
 #include "service/task/uuid.h"
 
@@ -40,8 +41,9 @@ struct server {
     struct idem *idem;
     struct tasks *tasks;
     struct countdowns *countdowns;
+    struct leases *leases;
     struct live *live;
-    struct keeper *keeper; /* keeper.c */
+    struct keeper *keeper;     /* keeper.c */
     struct http_server **http; /* one for each address */
     size_t http_count;
     size_t http_open;
@@ -125,7 +127,8 @@ struct problem {
     int status;
     const char *code;
     const char *detail;
-    const char *headers; /* NULL: none */
+    const char *headers;  /* NULL: none */
+    struct bytes members; /* further ones: a JSON object; size 0: none */
 };
 void answer_problem(struct server *server, struct http_exchange *exchange,
                     const struct problem *problem);
@@ -193,6 +196,12 @@ void renewal_delete(const struct route_request *request);
 void renewal_pause(const struct route_request *request);
 void renewal_resume(const struct route_request *request);
 void renewal_renew(const struct route_request *request);
+
+void lease_put_request(const struct route_request *request);
+void lease_keepalive(const struct route_request *request);
+void lease_delete(const struct route_request *request);
+void lease_get_request(const struct route_request *request);
+void lease_list_request(const struct route_request *request);
 
 void task_create(const struct route_request *request);
 void task_put(const struct route_request *request);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What happens, pushed to whoever listens: the ticks of countdowns, the frames of rooms. And what
+/* What happens, pushed to whoever listens: the ticks of countdowns, the frames of rooms, who has a
+ * lease. And what
  * players send, handed to their rooms. The services know nothing of sockets; this is what lies
  * between them. */
 
@@ -14,6 +15,7 @@
 enum {
     FRAME_TEXT_MAX = 64 * 1024,
     DESTINATION_MAX = 300,
+    TYPE_BYTES = 16,
     THINKERS = 1,
     MOVE_MS = 400,
     THINK_WITHIN_MS = 900, /* an answer is due 1 s after it was asked for at the soonest (C-10) */
@@ -36,6 +38,14 @@ static void publish(struct live *live, struct bytes destination, struct bytes js
 {
     if (topic_publish(live->topics, destination, "application/json", json) != TOCSIN_OK)
         live->lost++;
+}
+
+static void upper_case(struct bytes word, char ret_type[TYPE_BYTES])
+{
+    size_t size = 0;
+    for (; size < word.size && size + 1 < TYPE_BYTES; size++)
+        ret_type[size] = (char)(word.at[size] - 'a' + 'A');
+    ret_type[size] = '\0';
 }
 
 static bool is_heard(struct live *live, const struct countdown *countdown,
@@ -99,15 +109,38 @@ static void countdown_changed(void *arg, const struct countdown *countdown, cons
     struct live *live = arg;
     struct json_writer writer;
     char destination[DESTINATION_MAX];
-    char type[16];
-    size_t size = 0;
+    char type[TYPE_BYTES];
     if (!is_heard(live, countdown, destination))
         return;
-    for (; what[size] != '\0' && size + 1 < sizeof type; size++)
-        type[size] = (char)(what[size] - 'a' + 'A');
-    type[size] = '\0';
+    upper_case(bytes_of(what), type);
     begin_frame(live, &writer, type, countdown);
     countdown_write(&writer, live->server->engine, countdown);
+    end_frame(live, &writer, destination);
+}
+
+void live_tell_event(struct live *live, const struct store_event *event)
+{
+    struct json_writer writer;
+    char destination[DESTINATION_MAX];
+    char type[TYPE_BYTES];
+    if (!bytes_are(event->kind, "lease"))
+        return;
+    (void)snprintf(destination, sizeof destination, "/topic/lease.%.*s", (int)event->key.size,
+                   event->key.at);
+    if (!topic_has_subscribers(live->topics, bytes_of(destination)))
+        return;
+    upper_case(event->type, type);
+    buffer_clear(&live->frame);
+    json_writer_init(&writer, &live->frame);
+    json_write_object(&writer);
+    json_write_key(&writer, "name");
+    json_write_string(&writer, event->key.at, event->key.size);
+    json_write_key(&writer, "type");
+    json_write_text(&writer, type);
+    json_write_key(&writer, "seq");
+    json_write_uint64(&writer, event->seq);
+    json_write_key(&writer, "payload");
+    json_write_raw(&writer, event->doc.at, event->doc.size);
     end_frame(live, &writer, destination);
 }
 

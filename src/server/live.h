@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* live.h - who is told of what happens in countdowns and rooms? For src/server only. */
+/* live.h - who is told of what happens in countdowns, rooms and leases? For src/server only. */
 #ifndef TOCSIN_SERVER_LIVE_H
 #define TOCSIN_SERVER_LIVE_H
 
@@ -16,6 +16,8 @@ void live_destroy(struct live *live);
 
 struct rooms *live_rooms(const struct live *live);
 void live_set_metrics(struct server *server);
+/* Leases are told of as they are written: ACQUIRED, RELEASED, EXPIRED. */
+void live_tell_event(struct live *live, const struct store_event *event);
 
 /* The AI has answered: when the loop was posted. */
 void live_take_thoughts(struct live *live);

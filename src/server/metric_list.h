@@ -29,6 +29,7 @@
     ROW(ROOMS, "rooms")                                                                            \
     ROW(COUNTDOWNS, "countdowns")                                                                  \
     ROW(RENEWALS, "renewals")                                                                      \
+    ROW(LEASES, "leases")                                                                          \
     ROW(EVENTS, "events")                                                                          \
     ROW(WS, "ws")                                                                                  \
     ROW(OPERATIONS, "operations")                                                                  \
@@ -93,6 +94,7 @@ enum { METRIC_LEVELS = 16 };
     METRIC_TABLE_QUEUES(ROW)                                                                       \
     METRIC_TABLE_COUNTDOWNS(ROW)                                                                   \
     METRIC_TABLE_RENEWALS(ROW)                                                                     \
+    METRIC_TABLE_LEASES(ROW)                                                                       \
     METRIC_TABLE_ROOMS(ROW)                                                                        \
     METRIC_TABLE_WHEEL(ROW)                                                                        \
     METRIC_TABLE_STORE(ROW)                                                                        \
@@ -192,8 +194,7 @@ enum { METRIC_LEVELS = 16 };
         "Times all keys of a renewal were renewed, or should have been, since start.")             \
     ROW(RENEWAL_ROUNDS_FAILED, COUNTER, ONE, NONE, NO, "renewal_rounds_failed_total",              \
         "Of these, those in which no key was renewed.")                                            \
-    ROW(RENEWAL_ROUNDS_OPEN, GAUGE, ONE, NONE, NO, "renewal_rounds_open",                          \
-        "Rounds under way.")                                                                       \
+    ROW(RENEWAL_ROUNDS_OPEN, GAUGE, ONE, NONE, NO, "renewal_rounds_open", "Rounds under way.")     \
     ROW(RENEWAL_BEATS_SKIPPED, COUNTER, ONE, NONE, NO, "renewal_beats_skipped_total",              \
         "Times a renewal was due while its last round was still under way, since start.")          \
     ROW(RENEWAL_RETRIES, COUNTER, ONE, NONE, NO, "renewal_retries_total",                          \
@@ -206,6 +207,23 @@ enum { METRIC_LEVELS = 16 };
         "Time from when a renewal was due until its round began.")                                 \
     ROW(RENEWAL_TOOK, HISTOGRAM, NS, NONE, LATENESS, "renewal_latency_seconds",                    \
         "Time from when a renewal was due until its last key was answered.")
+
+#define METRIC_TABLE_LEASES(ROW)                                                                   \
+    ROW(NAMED_HELD, GAUGE, ONE, NONE, NO, "named_leases_held", "Named leases that are held.")      \
+    ROW(NAMED_WAITING, GAUGE, ONE, NONE, NO, "named_leases_waiting",                               \
+        "Calls that stand in line for a named lease.")                                             \
+    ROW(NAMED_LIMIT, GAUGE, ONE, NONE, NO, "named_leases_limit",                                   \
+        "How many named leases may be held at most (limits.leases).")                              \
+    ROW(NAMED_ACQUIRED, COUNTER, ONE, NONE, NO, "named_leases_acquired_total",                     \
+        "Named leases given to a new holder, since start.")                                        \
+    ROW(NAMED_RENEWED, COUNTER, ONE, NONE, NO, "named_leases_renewed_total",                       \
+        "Keepalives of named leases, since start.")                                                \
+    ROW(NAMED_RELEASED, COUNTER, ONE, NONE, NO, "named_leases_released_total",                     \
+        "Named leases that were released, since start.")                                           \
+    ROW(NAMED_EXPIRED, COUNTER, ONE, NONE, NO, "named_leases_expired_total",                       \
+        "Named leases whose time was over, since start.")                                          \
+    ROW(NAMED_FENCED, COUNTER, ONE, NONE, NO, "named_leases_fenced_total",                         \
+        "Keepalives and releases refused because the lease was lost, since start.")
 
 #define METRIC_TABLE_ROOMS(ROW)                                                                    \
     ROW(ROOMS, GAUGE, ONE, PHASE, NO, "rooms", "Gomoku rooms, by phase.")                          \
@@ -224,7 +242,7 @@ enum { METRIC_LEVELS = 16 };
     ROW(ROOM_UNPUBLISHED, COUNTER, ONE, NONE, NO, "room_frames_unpublished_total",                 \
         "Frames of rooms there was no memory for, since start.")                                   \
     ROW(LIVE_LOST, COUNTER, ONE, NONE, NO, "live_frames_lost_total",                               \
-        "Frames of rooms and countdowns that could not be published, since start.")
+        "Frames of rooms, countdowns and leases that could not be published, since start.")
 
 #define METRIC_TABLE_WHEEL(ROW)                                                                    \
     ROW(WHEEL_TIMERS, GAUGE, ONE, LEVEL, NO, "wheel_timers",                                       \

@@ -171,6 +171,20 @@ static void set_http(struct server *server)
     set(server, M_HTTP_SENT, all.bytes_out);
 }
 
+static void set_leases(struct server *server)
+{
+    struct leases_stats leases;
+    leases_describe(server->leases, &leases);
+    set(server, M_NAMED_HELD, leases.held);
+    set(server, M_NAMED_WAITING, leases.waiting);
+    set(server, M_NAMED_LIMIT, server->config->limits.leases);
+    set(server, M_NAMED_ACQUIRED, leases.acquired);
+    set(server, M_NAMED_RENEWED, leases.renewed);
+    set(server, M_NAMED_RELEASED, leases.released);
+    set(server, M_NAMED_EXPIRED, leases.expired);
+    set(server, M_NAMED_FENCED, leases.fenced);
+}
+
 void operations_metrics(const struct route_request *request)
 {
     struct server *server = request->server;
@@ -193,6 +207,7 @@ void operations_metrics(const struct route_request *request)
     set(server, M_COUNTDOWN_TICKS, countdowns.ticks);
     set(server, M_COUNTDOWN_TIMEOUTS, countdowns.timeouts);
     set(server, M_COUNTDOWN_UNARMED, countdowns.unarmed);
+    set_leases(server);
     set(server, M_COMMANDS_QUEUED, engine.waiting + engine.open + engine.flying);
     set(server, M_COMMANDS_LIMIT, engine_limits_default.waiting);
     set(server, M_STORE_RECORDS, engine.puts);
@@ -235,6 +250,8 @@ static void write_limits(struct json_writer *writer, const struct config_limits 
         {"queues", limits->queues},
         {"countdowns", limits->countdowns},
         {"renewals", limits->renewals},
+        {"leases", limits->leases},
+        {"leases_in_line", limits->leases_in_line},
         {"idempotency_entries", limits->idempotency_entries},
         {"idempotency_ms", limits->idempotency_time},
         {"finished_tasks", limits->finished_tasks},

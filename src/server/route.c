@@ -54,6 +54,11 @@ const struct route server_routes[] = {
     {HTTP_POST, "/v1/renewals/{}/pause", ROUTE_JSON, ROUTE_TOKEN, ROUTE_RENEWALS, renewal_pause},
     {HTTP_POST, "/v1/renewals/{}/resume", ROUTE_JSON, ROUTE_TOKEN, ROUTE_RENEWALS, renewal_resume},
     {HTTP_POST, "/v1/renewals/{}/renew", ROUTE_JSON, ROUTE_TOKEN, ROUTE_RENEWALS, renewal_renew},
+    {HTTP_GET, "/v1/leases", ROUTE_NO_BODY, ROUTE_TOKEN, ROUTE_LEASES, lease_list_request},
+    {HTTP_PUT, "/v1/leases/{}", ROUTE_JSON, ROUTE_TOKEN, ROUTE_LEASES, lease_put_request},
+    {HTTP_GET, "/v1/leases/{}", ROUTE_NO_BODY, ROUTE_TOKEN, ROUTE_LEASES, lease_get_request},
+    {HTTP_DELETE, "/v1/leases/{}", ROUTE_NO_BODY, ROUTE_TOKEN, ROUTE_LEASES, lease_delete},
+    {HTTP_POST, "/v1/leases/{}/keepalive", ROUTE_JSON, ROUTE_TOKEN, ROUTE_LEASES, lease_keepalive},
     {HTTP_GET, "/v1/events", ROUTE_NO_BODY, ROUTE_TOKEN, ROUTE_EVENTS, events_stream},
     {HTTP_GET, "/v1/info", ROUTE_NO_BODY, ROUTE_TOKEN, ROUTE_OPERATIONS, operations_info},
     {HTTP_GET, "/healthz", ROUTE_NO_BODY, ROUTE_OPEN, ROUTE_OPERATIONS, operations_health},
@@ -274,8 +279,8 @@ static bool may_ask(struct route_request *request)
 /* In the contract, and not built yet. */
 static bool to_come(struct bytes path)
 {
-    static const char *const starts[] = {"/v1/leases", "/v1/courts",   "/v1/slots", "/v1/sales",
-                                         "/v1/holds",  "/v1/bookings", "/v1/games", "/reserve"};
+    static const char *const starts[] = {"/v1/courts",   "/v1/slots", "/v1/sales", "/v1/holds",
+                                         "/v1/bookings", "/v1/games", "/reserve"};
     for (size_t i = 0; i < sizeof starts / sizeof starts[0]; i++) {
         size_t size = strlen(starts[i]);
         if (path.size >= size && memcmp(path.at, starts[i], size) == 0 &&
@@ -312,6 +317,7 @@ static bool param_fits(struct route_request *request, struct bytes param)
     const char *name = strncmp(pattern, "/v1/queues/", 11) == 0       ? "queue"
                        : strncmp(pattern, "/v1/runs/", 9) == 0        ? "run"
                        : strncmp(pattern, "/v1/countdowns/", 15) == 0 ? "key"
+                       : strncmp(pattern, "/v1/leases/", 11) == 0     ? "name"
                                                                       : "id";
     struct tocsin_why why;
     if (http_path_decode(param, request->param, sizeof request->param, &request->param_size) !=

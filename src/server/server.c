@@ -211,6 +211,7 @@ void server_stop(struct server *server)
     (void)uv_timer_start(&server->signals->deadline, deadline_passed, server->config->drain_timeout,
                          0);
     tasks_hold(server->tasks, claims_held, server);
+    leases_close_lines(server->leases);
     events_end(server);
     for (size_t i = 0; was_open && i < server->http_count; i++)
         http_server_drain(server->http[i], drained, server);

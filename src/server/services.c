@@ -129,6 +129,13 @@ enum tocsin_status services_start(struct server *server)
                               &server->countdowns);
     if (status == TOCSIN_OK)
         status = keeper_create(server);
+    struct leases_limits leases = leases_limits_default;
+    leases.leases = config->limits.leases;
+    leases.waiting = config->limits.leases_in_line;
+    if (status == TOCSIN_OK)
+        status = leases_create(server->engine, server->idem, &leases,
+                               (struct siphash_key){server_chance(server), server_chance(server)},
+                               &server->leases);
     return status == TOCSIN_OK ? live_create(server, ws_topics(server)) : status;
 }
 
@@ -166,5 +173,6 @@ void services_destroy(struct server *server)
     live_destroy(server->live);
     keeper_destroy(server->keeper);
     countdowns_destroy(server->countdowns);
+    leases_destroy(server->leases);
     idem_destroy(server->idem);
 }

@@ -70,7 +70,7 @@ def what_is_not_described_is_not_there(server):
     for method, path in (("GET", "/v1"), ("GET", "/v1/tasks/a/b"), ("GET", "/v1/runs/a"), ("GET", "/v1/gamesome"),
                          ("GET", "/v1/tasks/"), ("GET", "//v1/tasks"), ("POST", "/v1/queues/a/b/lease")):
         expect(server.call(method, path), 404, "NOT_FOUND")
-    for method, path in (("PUT", "/v1/leases/a"), ("POST", "/reserve"), ("GET", "/v1/games")):
+    for method, path in (("POST", "/v1/renewals"), ("POST", "/reserve"), ("GET", "/v1/games")):
         expect(server.call(method, path), 400, "VALIDATE_FAILED", "not in this version")
     for method, path, allow in (("PATCH", "/v1/tasks/a", "PUT, GET, HEAD, DELETE"), ("PUT", "/v1/tasks", "POST, GET, HEAD"),
                                 ("GET", "/v1/clock/advance", "POST"), ("DELETE", "/healthz", "GET, HEAD")):
@@ -85,7 +85,7 @@ def what_is_not_built_is_refused_and_absent(server):
         expect(answer, 400, "VALIDATE_FAILED", "target.type", f"{kind}: not in this version")
     server.task("a", 404)
     text = json.dumps(DESCRIPTION.document)
-    for word in ("webhook", '"topic"', "renewal", "/v1/leases", "/v1/games"):
+    for word in ("webhook", '"topic"', "renewal", "/v1/sales", "/v1/games"):
         same(word in text, False, word)
 
 
