@@ -301,14 +301,10 @@ static void time_goes_on(int64_t ms)
 static void mood_changes(void)
 {
     bool well = one_in(2);
-    all_healthy(false);
     sim.mood = well ? MOCK_WELL : (enum mock_mood)below(MOCK_HANGS + 1);
     mock_client_mood(world.mock, sim.mood);
     renewal_world_hold(&world, !well && one_in(3));
-    if (sim.mood != MOCK_WELL || world.hold)
-        return;
-    all_healthy(true);
-    time_goes_on(EVERY + 200); /* the next beat finds them */
+    all_healthy(sim.mood == MOCK_WELL && !world.hold);
 }
 
 static void wall_clock_jumps(void)
