@@ -640,6 +640,26 @@ TEST(R_17_a_crash_at_each_step_of_a_round)
     each_step(crash_at);
 }
 
+BOTH(R_12_a_round_that_was_cut_short_is_no_step)
+{
+    set_many("k", 9, 5 * SECOND);
+    enroll("a", "{\"keys\":[\"k0\",\"k1\",\"k2\",\"k3\",\"k4\",\"k5\",\"k6\",\"k7\"],"
+                "\"every\":\"1s\",\"strategy\":{\"type\":\"steps\",\"steps\":[{\"count\":2,"
+                "\"ttl\":\"5s\"},{\"ttl\":\"10s\"}]}}");
+    renewal_world_hold(&world, true);
+    renewal_world_pass(&world, SECOND + 100);
+    asked = (struct renewal_asked){.done = false};
+    renewal_begin(&world, &asked, RENEWAL_PAUSE, "a", NULL);
+    renewal_world_settle(&world);
+    renewal_world_hold(&world, false);
+    assert_true(asked.done);
+    assert_int_equal(world.keys, 8 + 6);
+    assert_int_equal(renewal_ask(&world, RENEWAL_RESUME, "a"), OUTCOME_OK);
+    assert_int_equal(world.last_ttl_ms, 5 * SECOND); /* the second one, whole */
+    renewal_world_pass(&world, SECOND + 100);
+    assert_int_equal(world.last_ttl_ms, 10 * SECOND);
+}
+
 /* Lost is found while a pause or a resume is on its way to the disk: in any order, what is
  * written and what is done agree. */
 BOTH(R_10_a_pause_and_what_a_round_finds_meet_on_the_way_to_the_disk)
