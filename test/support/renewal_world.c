@@ -191,6 +191,18 @@ void renewal_world_start(struct renewal_world *world, enum beats_type beats)
     renewal_world_settle(world);
 }
 
+void renewal_both(struct renewal_world *world, uint32_t batch, void (*fn)(void))
+{
+    for (enum beats_type type = BEATS_TIME_WHEEL; type <= BEATS_SCHEDULED; type++) {
+        renewal_world_init(world, type);
+        world->limits.batch = batch;
+        renewal_world_again(world);
+        renewal_world_settle(world);
+        fn();
+        renewal_world_release(world);
+    }
+}
+
 static void forget_calls(struct renewal_world *world)
 {
     for (size_t i = 0; i < world->asked_count; i++) {
@@ -332,6 +344,15 @@ enum outcome renewal_register(struct renewal_world *world, const char *id, const
 void renewal_set(struct renewal_world *world, const char *key, const char *value, int64_t ttl_ms)
 {
     assert_true(mock_client_set(world->mock, bytes_of(key), bytes_of(value), ttl_ms));
+}
+
+void renewal_set_many(struct renewal_world *world, const char *prefix, int count, int64_t ttl_ms)
+{
+    for (int i = 0; i < count; i++) {
+        char key[32];
+        (void)snprintf(key, sizeof key, "%s%d", prefix, i);
+        renewal_set(world, key, "v", ttl_ms);
+    }
 }
 
 int64_t renewal_ttl(struct renewal_world *world, const char *key)

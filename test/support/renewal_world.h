@@ -69,6 +69,16 @@ void renewal_world_settle(struct renewal_world *world);
 void renewal_world_pass(struct renewal_world *world, int64_t ms);
 void renewal_world_told(struct renewal_world *world, const char *wanted);
 
+/* A test in a world of each engine, with batches of so many keys. */
+void renewal_both(struct renewal_world *world, uint32_t batch, void (*fn)(void));
+#define RENEWAL_BOTH(name, world, batch)                                                           \
+    static void name##_in_one(void);                                                               \
+    TEST(name)                                                                                     \
+    {                                                                                              \
+        renewal_both(world, batch, name##_in_one);                                                 \
+    }                                                                                              \
+    static void name##_in_one(void)
+
 /* The spy gives so many of the jobs that it holds to the mock, which answers by its mood. False:
  * there were not so many. */
 bool renewal_world_let(struct renewal_world *world, size_t count);
@@ -91,6 +101,8 @@ enum outcome renewal_register(struct renewal_world *world, const char *id, const
 extern struct renewal_asked renewal_said;
 
 void renewal_set(struct renewal_world *world, const char *key, const char *value, int64_t ttl_ms);
+/* prefix0, prefix1, … */
+void renewal_set_many(struct renewal_world *world, const char *prefix, int count, int64_t ttl_ms);
 int64_t renewal_ttl(struct renewal_world *world, const char *key);
 /* The value of a field, as GET has it; "" when there is no such renewal or field. */
 const char *renewal_field(struct renewal_world *world, const char *id, const char *field);

@@ -11,25 +11,7 @@ enum { SECOND = 1000, MINUTE = 60 * SECOND };
 
 static struct renewal_world world;
 
-static void both(void (*fn)(void))
-{
-    for (enum beats_type type = BEATS_TIME_WHEEL; type <= BEATS_SCHEDULED; type++) {
-        renewal_world_init(&world, type);
-        world.limits.batch = 3;
-        renewal_world_again(&world);
-        renewal_world_settle(&world);
-        fn();
-        renewal_world_release(&world);
-    }
-}
-
-#define BOTH(name)                                                                                 \
-    static void name##_in_one(void);                                                               \
-    TEST(name)                                                                                     \
-    {                                                                                              \
-        both(name##_in_one);                                                                       \
-    }                                                                                              \
-    static void name##_in_one(void)
+#define BOTH(name) RENEWAL_BOTH(name, &world, 3)
 
 static void field_is(const char *id, const char *field, const char *wanted)
 {
@@ -39,15 +21,6 @@ static void field_is(const char *id, const char *field, const char *wanted)
 static void enroll(const char *id, const char *spec)
 {
     assert_int_equal(renewal_register(&world, id, spec), OUTCOME_MADE);
-}
-
-static void set_many(const char *prefix, int count, int64_t ttl_ms)
-{
-    for (int i = 0; i < count; i++) {
-        char key[32];
-        (void)snprintf(key, sizeof key, "%s%d", prefix, i);
-        renewal_set(&world, key, "v", ttl_ms);
-    }
 }
 
 static const char *with_keys(int count)
@@ -67,7 +40,7 @@ static const char *with_keys(int count)
 
 BOTH(R_03_batches_are_bounded_and_two_are_under_way)
 {
-    set_many("k", 10, 5 * SECOND);
+    renewal_set_many(&world, "k", 10, 5 * SECOND);
     renewal_world_hold(&world, true);
     enroll("a", with_keys(10));
     assert_int_equal(world.job_count, 2);
@@ -88,8 +61,8 @@ BOTH(R_03_batches_are_bounded_and_two_are_under_way)
 
 BOTH(R_03_a_scan_finds_all_in_bounded_batches)
 {
-    set_many("x:", 2500, 5 * SECOND);
-    set_many("y:", 10, 5 * SECOND);
+    renewal_set_many(&world, "x:", 2500, 5 * SECOND);
+    renewal_set_many(&world, "y:", 10, 5 * SECOND);
     enroll("a", "{\"prefix\":\"x:\",\"every\":\"10s\"}");
     assert_int_equal(world.given_of[KEY_SCAN], 3);
     assert_int_equal(world.keys, 2500);
@@ -104,8 +77,8 @@ BOTH(R_03_a_scan_finds_all_in_bounded_batches)
 
 BOTH(R_03_each_key_is_renewed_once_whoever_names_it)
 {
-    set_many("x:", 5, 5 * SECOND);
-    set_many("y:", 2, 5 * SECOND);
+    renewal_set_many(&world, "x:", 5, 5 * SECOND);
+    renewal_set_many(&world, "y:", 2, 5 * SECOND);
     enroll("a",
            "{\"any\":[{\"keys\":[\"x:1\",\"z\"]},{\"prefix\":\"x:\"},{\"keys\":[\"y:0\",\"x:2\"]},"
            "{\"pattern\":\"*:1\"}],\"every\":\"10s\"}");
@@ -133,7 +106,7 @@ BOTH(R_03_more_keys_than_the_limit_are_a_failure_that_is_told)
     renewal_world_crash(&world);
     renewal_world_again(&world);
     renewal_world_settle(&world);
-    set_many("x:", 21, 100 * SECOND);
+    renewal_set_many(&world, "x:", 21, 100 * SECOND);
     enroll("a", "{\"prefix\":\"x:\",\"every\":\"10s\"}");
     field_is("a", "task_failures", "1");
     assert_non_null(strstr(renewal_json(&world, "a"), "more than 20 keys match"));
@@ -145,7 +118,7 @@ BOTH(R_03_more_keys_than_the_limit_are_a_failure_that_is_told)
 
 BOTH(R_03_a_scan_that_breaks_is_a_failure)
 {
-    set_many("x:", 5, 100 * SECOND);
+    renewal_set_many(&world, "x:", 5, 100 * SECOND);
     mock_client_mood(world.mock, MOCK_REFUSES);
     enroll("a", "{\"prefix\":\"x:\",\"every\":\"10s\"}");
     field_is("a", "task_failures", "1");
@@ -196,7 +169,7 @@ BOTH(R_15_the_policies_shorten_and_limit)
 
 BOTH(R_12_what_is_not_reached_any_more_has_failed_too)
 {
-    set_many("k", 10, 100 * SECOND);
+    renewal_set_many(&world, "k", 10, 100 * SECOND);
     mock_client_mood(world.mock, MOCK_DOWN);
     enroll("a", with_keys(10));
     field_is("a", "failed", "10");
@@ -206,7 +179,7 @@ BOTH(R_12_what_is_not_reached_any_more_has_failed_too)
 
 BOTH(R_12_an_answer_that_was_lost_is_unknown_and_tried_again)
 {
-    set_many("k", 1, 5 * SECOND);
+    renewal_set_many(&world, "k", 1, 5 * SECOND);
     mock_client_mood(world.mock, MOCK_LOSES);
     enroll("a", ONE_KEY);
     field_is("a", "unknown", "1");
@@ -285,7 +258,7 @@ BOTH(R_16_that_it_is_lost_is_written_until_it_is_durable)
 
 BOTH(R_06_too_many_failures_in_a_row_end_it_and_partial_ones_do_not)
 {
-    set_many("k", 2, 900 * SECOND);
+    renewal_set_many(&world, "k", 2, 900 * SECOND);
     enroll("a", "{\"keys\":[\"k0\"],\"every\":\"10s\",\"max_retries\":2}");
     enroll("b", "{\"keys\":[\"k1\",\"gone\"],\"every\":\"10s\",\"max_retries\":2}");
     mock_client_drop(world.mock, bytes_of("k0"));
@@ -305,7 +278,7 @@ BOTH(R_06_too_many_failures_in_a_row_end_it_and_partial_ones_do_not)
 
 BOTH(R_12_a_success_resets_the_run_of_failures)
 {
-    set_many("k", 1, 900 * SECOND);
+    renewal_set_many(&world, "k", 1, 900 * SECOND);
     enroll("a", "{\"keys\":[\"k0\"],\"every\":\"10s\",\"max_retries\":2}");
     for (int i = 0; i < 5; i++) {
         mock_client_mood(world.mock, MOCK_DOWN);
@@ -320,7 +293,7 @@ BOTH(R_12_a_success_resets_the_run_of_failures)
 
 BOTH(renewing_by_hand_while_it_is_down_does_not_end_it)
 {
-    set_many("k", 1, 900 * SECOND);
+    renewal_set_many(&world, "k", 1, 900 * SECOND);
     mock_client_mood(world.mock, MOCK_DOWN);
     enroll("a", "{\"keys\":[\"k0\"],\"every\":100,\"max_retries\":5}"); /* no time for a retry */
     for (int i = 0; i < 20; i++)
@@ -345,7 +318,7 @@ BOTH(R_13_a_failure_is_tried_again_soon_with_jitter_a_few_times)
     int64_t late = world.beats == BEATS_TIME_WHEEL ? 100 : 1;
     int64_t spans[8];
     bool differ = false;
-    set_many("k", 1, 900 * SECOND);
+    renewal_set_many(&world, "k", 1, 900 * SECOND);
     mock_client_mood(world.mock, MOCK_DOWN);
     world.on_expire = note_retry;
     world.on_expire_arg = &world;
@@ -370,7 +343,7 @@ BOTH(R_13_a_failure_is_tried_again_soon_with_jitter_a_few_times)
 
 BOTH(R_13_what_was_refused_for_some_keys_is_tried_again_too)
 {
-    set_many("k", 10, 900 * SECOND);
+    renewal_set_many(&world, "k", 10, 900 * SECOND);
     renewal_world_hold(&world, true);
     enroll("a", with_keys(10));
     assert_true(renewal_world_let(&world, 1));
@@ -389,7 +362,7 @@ BOTH(R_13_what_was_refused_for_some_keys_is_tried_again_too)
 
 BOTH(R_17_one_round_at_a_time_and_beats_keep_their_rhythm)
 {
-    set_many("k", 1, 900 * SECOND);
+    renewal_set_many(&world, "k", 1, 900 * SECOND);
     enroll("a", ONE_KEY);
     renewal_world_hold(&world, true);
     renewal_world_pass(&world, 55 * SECOND);
@@ -407,7 +380,7 @@ BOTH(R_17_one_round_at_a_time_and_beats_keep_their_rhythm)
 
 BOTH(R_14_what_is_sent_late_in_a_round_never_outlives_the_strategy)
 {
-    set_many("k", 9, 5 * SECOND);
+    renewal_set_many(&world, "k", 9, 5 * SECOND);
     renewal_world_hold(&world, true);
     enroll("a",
            "{\"any\":[{\"keys\":[\"k0\",\"k1\",\"k2\",\"k3\",\"k4\",\"k5\",\"k6\",\"k7\",\"k8\"]}],"
@@ -429,7 +402,7 @@ BOTH(R_14_what_is_sent_late_in_a_round_never_outlives_the_strategy)
 
 BOTH(R_02_while_is_tested_first_and_ends_it)
 {
-    set_many("k", 2, 900 * SECOND);
+    renewal_set_many(&world, "k", 2, 900 * SECOND);
     renewal_set(&world, "flag", "on", -1);
     enroll("e",
            "{\"keys\":[\"k0\"],\"every\":\"10s\",\"strategy\":{\"type\":\"while\",\"key\":\"flag\","
@@ -460,7 +433,7 @@ BOTH(R_02_while_is_tested_first_and_ends_it)
 
 BOTH(R_02_a_test_that_fails_is_a_failure_and_no_end)
 {
-    set_many("k", 1, 900 * SECOND);
+    renewal_set_many(&world, "k", 1, 900 * SECOND);
     mock_client_mood(world.mock, MOCK_DOWN);
     enroll(
         "a",
@@ -473,237 +446,11 @@ BOTH(R_02_a_test_that_fails_is_a_failure_and_no_end)
     field_is("a", "failures", "0");
 }
 
-/* ---- a pause, a resume or a cancel at each step of a round */
-
-static const char *const rounds[] = {
-    "{\"keys\":[\"k0\",\"k1\",\"k2\",\"k3\",\"k4\",\"k5\",\"k6\",\"k7\",\"k8\",\"k9\"],\"every\":"
-    "\"10s\"}",
-    "{\"prefix\":\"k\",\"every\":\"10s\"}",
-    "{\"any\":[{\"keys\":[\"k0\"]},{\"prefix\":\"k\"}],\"every\":\"10s\",\"strategy\":{\"type\":"
-    "\"while\",\"key\":\"k1\",\"exists\":true}}",
-};
-
-static struct renewal_asked asked;
-static struct renewal_asked second;
-
-/* The round is at this step; false: it is over before. */
-static bool up_to(size_t which, size_t step)
-{
-    set_many("k", 10, 900 * SECOND);
-    enroll("a", rounds[which]);
-    renewal_world_hold(&world, true);
-    renewal_world_pass(&world, 10 * SECOND + 100);
-    assert_true(world.job_count > 0);
-    return renewal_world_let(&world, step) && world.job_count > 0;
-}
-
-/* So it ends, and nothing reaches the key store once that is answered. */
-static void stop_at(enum renewal_verb verb, const char *status, bool beat_first)
-{
-    asked = (struct renewal_asked){.done = false};
-    second = (struct renewal_asked){.done = false};
-    renewal_begin(&world, &asked, verb, "a", NULL);
-    if (beat_first)
-        clock_manual_advance(&world.clock, 10 * SECOND * INT64_C(1000000));
-    renewal_world_settle(&world);
-    uint64_t given = world.given;
-    assert_false(asked.done); /* a job is still under way */
-    if (verb == RENEWAL_PAUSE) {
-        renewal_begin(&world, &second, RENEWAL_PAUSE, "a", NULL);
-        renewal_world_settle(&world);
-        assert_false(second.done); /* for whoever asks again, too */
-    }
-    field_is("a", "status", status);
-    renewal_world_hold(&world, false);
-    assert_true(asked.done);
-    assert_int_equal(second.done, verb == RENEWAL_PAUSE);
-    assert_int_equal(world.given, given); /* nothing more was begun */
-    assert_int_equal(renewals_under_way(world.renewals), 0);
-    renewal_world_pass(&world, 5 * MINUTE);
-    assert_int_equal(world.given, given);
-    field_is("a", "status", status);
-}
-
-static void each_step(void (*fn)(size_t which, size_t step))
-{
-    for (enum beats_type type = BEATS_TIME_WHEEL; type <= BEATS_SCHEDULED; type++) {
-        for (size_t i = 0; i < 2 * (sizeof rounds / sizeof rounds[0]); i++) {
-            size_t steps = 0;
-            for (bool more = true; more; steps++) {
-                renewal_world_init(&world, type);
-                world.limits.batch = 3;
-                renewal_world_again(&world);
-                more = up_to(i / 2, steps);
-                if (more)
-                    fn(i, steps);
-                renewal_world_release(&world);
-            }
-            assert_true(steps > 4);
-        }
-    }
-}
-
-static void cancel_at(size_t which, size_t step)
-{
-    (void)step;
-    stop_at(RENEWAL_CANCEL, "CANCELLED", which % 2 == 1);
-}
-
-static void pause_at(size_t which, size_t step)
-{
-    (void)step;
-    stop_at(RENEWAL_PAUSE, "PAUSED", which % 2 == 1);
-    renewal_world_hold(&world, false);
-    uint64_t before = world.keys;
-    assert_int_equal(renewal_ask(&world, RENEWAL_RESUME, "a"), OUTCOME_OK);
-    assert_int_equal(world.keys, before + 10); /* one round, whole */
-    renewal_world_pass(&world, 20 * SECOND + 100);
-    assert_int_equal(world.keys, before + 30); /* and one chain */
-}
-
-static void pause_and_resume_at(size_t which, size_t step)
-{
-    (void)step;
-    asked = (struct renewal_asked){.done = false};
-    second = (struct renewal_asked){.done = false};
-    renewal_begin(&world, &asked, RENEWAL_PAUSE, "a", NULL);
-    if (which % 2 == 1)
-        renewal_world_settle(&world);
-    renewal_begin(&world, &second, RENEWAL_RESUME, "a", NULL);
-    renewal_world_settle(&world);
-    assert_true(second.done);
-    assert_int_equal(renewals_under_way(world.renewals), 1);
-    field_is("a", "status", "ACTIVE");
-    uint64_t rounds_before = world.rounded;
-    renewal_world_hold(&world, false);
-    assert_true(asked.done);
-    assert_int_equal(world.rounded, rounds_before + 2); /* what was under way, and the first one */
-    assert_int_equal(world.job_count, 0);
-    field_is("a", "task_failures", "0");
-    uint64_t before = world.keys;
-    renewal_world_pass(&world, 30 * SECOND + 100);
-    assert_int_equal(world.keys, before + 30);
-}
-
-static void renew_at(size_t which, size_t step)
-{
-    (void)which;
-    (void)step;
-    asked = (struct renewal_asked){.done = false};
-    renewal_begin(&world, &asked, RENEWAL_RENEW, "a", NULL);
-    renewal_world_settle(&world);
-    assert_false(asked.done);
-    assert_int_equal(renewals_under_way(world.renewals), 1);
-    renewal_world_hold(&world, false);
-    assert_true(asked.done);
-    assert_non_null(strstr(asked.text, "\"longer\":10"));
-    assert_int_equal(world.rounded, 2); /* it joins the round under way */
-}
-
-static void crash_at(size_t which, size_t step)
-{
-    (void)step;
-    uint64_t keys = world.keys;
-    renewal_world_crash(&world);
-    clock_manual_advance(&world.clock, (int64_t)(which % 2) * 3600 * INT64_C(1000000000));
-    renewal_world_again(&world);
-    set_many("k", 10, 900 * SECOND);
-    renewal_world_settle(&world);
-    assert_true(world.keys >= keys);
-    renewal_world_pass(&world, 20 * SECOND);
-    field_is("a", "status", "ACTIVE");
-    assert_int_equal(renewals_health(world.renewals), RENEWALS_UP);
-}
-
-TEST(R_10_cancel_at_each_step_of_a_round)
-{
-    each_step(cancel_at);
-}
-
-TEST(R_10_pause_at_each_step_of_a_round)
-{
-    each_step(pause_at);
-}
-
-TEST(R_10_pause_and_resume_at_each_step_of_a_round)
-{
-    each_step(pause_and_resume_at);
-}
-
-TEST(R_17_renew_at_each_step_of_a_round)
-{
-    each_step(renew_at);
-}
-
-TEST(R_17_a_crash_at_each_step_of_a_round)
-{
-    each_step(crash_at);
-}
-
-BOTH(R_12_a_round_that_was_cut_short_is_no_step)
-{
-    set_many("k", 9, 5 * SECOND);
-    enroll("a", "{\"keys\":[\"k0\",\"k1\",\"k2\",\"k3\",\"k4\",\"k5\",\"k6\",\"k7\"],"
-                "\"every\":\"1s\",\"strategy\":{\"type\":\"steps\",\"steps\":[{\"count\":2,"
-                "\"ttl\":\"5s\"},{\"ttl\":\"10s\"}]}}");
-    renewal_world_hold(&world, true);
-    renewal_world_pass(&world, SECOND + 100);
-    asked = (struct renewal_asked){.done = false};
-    renewal_begin(&world, &asked, RENEWAL_PAUSE, "a", NULL);
-    renewal_world_settle(&world);
-    renewal_world_hold(&world, false);
-    assert_true(asked.done);
-    assert_int_equal(world.keys, 8 + 6);
-    assert_int_equal(renewal_ask(&world, RENEWAL_RESUME, "a"), OUTCOME_OK);
-    assert_int_equal(world.last_ttl_ms, 5 * SECOND); /* the second one, whole */
-    renewal_world_pass(&world, SECOND + 100);
-    assert_int_equal(world.last_ttl_ms, 10 * SECOND);
-}
-
-/* Lost is found while a pause or a resume is on its way to the disk: in any order, what is
- * written and what is done agree. */
-BOTH(R_10_a_pause_and_what_a_round_finds_meet_on_the_way_to_the_disk)
-{
-    static const enum renewal_verb verbs[][2] = {{RENEWAL_PAUSE, RENEWAL_PAUSE},
-                                                 {RENEWAL_PAUSE, RENEWAL_RESUME},
-                                                 {RENEWAL_CANCEL, RENEWAL_CANCEL}};
-    static struct renewal_asked calls[2];
-    for (size_t i = 0; i < 6; i++) {
-        char id[16];
-        bool found_first = i >= 3;
-        renewal_set(&world, "k0", "me", 900 * SECOND);
-        (void)snprintf(id, sizeof id, "r%zu", i);
-        renewal_world_hold(&world, false);
-        enroll(id, "{\"keys\":[\"k0\"],\"owner\":\"me\",\"every\":\"10s\"}");
-        renewal_world_hold(&world, true);
-        renewal_world_pass(&world, 10 * SECOND + 100);
-        renewal_set(&world, "k0", "you", 900 * SECOND);
-        if (found_first)
-            assert_true(renewal_world_let(&world, 1));
-        for (int n = 0; n < 2; n++) {
-            calls[n] = (struct renewal_asked){.done = false};
-            renewal_begin(&world, &calls[n], verbs[i % 3][n], id, NULL);
-        }
-        if (!found_first)
-            assert_true(renewal_world_let(&world, 1));
-        uint64_t before = world.given;
-        renewal_world_settle(&world);
-        assert_true(calls[0].done && calls[1].done);
-        char status[16];
-        (void)snprintf(status, sizeof status, "%s", renewal_field(&world, id, "status"));
-        bool paused = calls[0].call.outcome == OUTCOME_OK && i % 3 == 0;
-        bool cancelled = calls[0].call.outcome == OUTCOME_OK && i % 3 == 2;
-        assert_string_equal(status, paused ? "PAUSED" : cancelled ? "CANCELLED" : "LOST");
-        assert_int_equal(world.given, before);
-        assert_int_equal(renewals_under_way(world.renewals), 0);
-    }
-}
-
 /* ---- health */
 
 BOTH(R_18_health_looks_at_a_recent_window)
 {
-    set_many("k", 3, 9000 * SECOND);
+    renewal_set_many(&world, "k", 3, 9000 * SECOND);
     assert_int_equal(renewals_health(world.renewals), RENEWALS_UP); /* no samples */
     enroll("a", ONE_KEY);
     enroll("b", "{\"keys\":[\"k1\"],\"every\":\"10s\",\"max_retries\":1000}");
@@ -740,7 +487,7 @@ static void count_one(void *arg, struct bytes id, unsigned good_percent, const c
 BOTH(R_08_those_that_are_not_well_can_be_listed)
 {
     int count = 0;
-    set_many("k", 1, 900 * SECOND);
+    renewal_set_many(&world, "k", 1, 900 * SECOND);
     enroll("a", ONE_KEY);
     enroll("b", "{\"keys\":[\"gone\"],\"every\":\"10s\"}");
     renewals_each_unhealthy(world.renewals, 10, count_one, &count);

@@ -11,22 +11,7 @@ enum { SECOND = 1000, MINUTE = 60 * SECOND, HOUR = 60 * MINUTE };
 
 static struct renewal_world world;
 
-static void both(void (*fn)(void))
-{
-    for (enum beats_type type = BEATS_TIME_WHEEL; type <= BEATS_SCHEDULED; type++) {
-        renewal_world_start(&world, type);
-        fn();
-        renewal_world_release(&world);
-    }
-}
-
-#define BOTH(name)                                                                                 \
-    static void name##_in_one(void);                                                               \
-    TEST(name)                                                                                     \
-    {                                                                                              \
-        both(name##_in_one);                                                                       \
-    }                                                                                              \
-    static void name##_in_one(void)
+#define BOTH(name) RENEWAL_BOTH(name, &world, 1000)
 
 static void field_is(const char *id, const char *field, const char *wanted)
 {

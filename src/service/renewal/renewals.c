@@ -143,7 +143,7 @@ static enum tocsin_status renewal_from_record(struct renewals *all,
 bool renewals_make_room(struct renewals *all)
 {
     uint32_t wanted = all->by_id.count + all->staged + 1;
-    if (!number_map_make_room(&all->by_id, wanted))
+    if (!number_map_make_room(&all->by_id, wanted) || !beats_make_room(all->beats, wanted))
         return false;
     if (wanted <= all->list_room)
         return true;

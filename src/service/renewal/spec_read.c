@@ -534,12 +534,11 @@ static enum tocsin_status read_all(struct reading *reading, struct bytes json,
     if (buffer_status(&reading->words) == TOCSIN_FULL)
         return reason_refuse(ret_why, "keys: have more than %d bytes in all",
                              RENEWAL_SPEC_BYTES_MAX);
-    if (status == TOCSIN_OK)
-        status = buffer_status(&reading->words);
-    if (status == TOCSIN_OK)
-        status = buffer_status(&reading->sources);
-    if (status == TOCSIN_OK)
-        status = buffer_status(&reading->steps);
+    /* First: what could not be kept looks as if it had not been given. */
+    if (buffer_status(&reading->words) != TOCSIN_OK ||
+        buffer_status(&reading->sources) != TOCSIN_OK ||
+        buffer_status(&reading->steps) != TOCSIN_OK)
+        return TOCSIN_NO_MEMORY;
     return status == TOCSIN_OK ? check(reading, keys.seen, defaults, ret_why) : status;
 }
 
