@@ -148,8 +148,10 @@ static void healthy(struct slot *slot, bool is)
 
 static void all_healthy(bool are)
 {
-    for (int i = 0; i < SLOTS; i++)
-        healthy(&sim.slots[i], are && sim.slots[i].known == ACTIVE);
+    for (int i = 0; i < SLOTS; i++) {
+        struct slot *slot = &sim.slots[i];
+        healthy(slot, are && slot->known == ACTIVE && slot->open == 0);
+    }
 }
 
 static enum known known_of(const char *status)
@@ -311,6 +313,9 @@ static void wall_clock_jumps(void)
 {
     world.clock.wall.ns += ((int64_t)below(7200000) - 3600000) * 1000000;
     engine_clock_stepped(world.engine);
+    /* What was given the little that remained may have longer to go now. */
+    for (int i = 0; i < SLOTS; i++)
+        healthy(&sim.slots[i], sim.slots[i].healthy_ms != INT64_MAX);
 }
 
 static void settle(void)
