@@ -132,8 +132,7 @@ void renewals_each_unhealthy(const struct renewals *all, size_t most,
         if (it->state != RENEWAL_ACTIVE || it->window_count == 0 || !is_unhealthy(it))
             continue;
         fn(arg, (struct bytes){it->id, it->id_size},
-           (unsigned)(good_rounds(it) * 100 / it->window_count),
-           it->last != NULL ? it->last->why : "");
+           (unsigned)(good_rounds(it) * 100 / it->window_count), tally_why(it->last));
         most--;
     }
 }
@@ -172,7 +171,7 @@ static void tell(struct renewal *renewal)
     renewal->told = true;
     if (all->watch.told != NULL)
         all->watch.told(all->watch.arg, (struct bytes){renewal->id, renewal->id_size},
-                        RENEWAL_ACTIVE, last->why);
+                        RENEWAL_ACTIVE, tally_why(last));
 }
 
 void renewal_rounded(struct renewal *renewal, bool failed, bool good, bool again)
@@ -190,7 +189,7 @@ void renewal_rounded(struct renewal *renewal, bool failed, bool good, bool again
     if (renewal->failures > renewal->spec->max_retries) {
         char why[WHY_BYTES];
         (void)snprintf(why, sizeof why, "%u rounds in a row have failed: %.100s", renewal->failures,
-                       renewal->last != NULL ? renewal->last->why : "no memory");
+                       tally_why(renewal->last));
         renewal_end(renewal, RENEWAL_FAILED, why);
     } else if (again) {
         retry_soon(renewal);

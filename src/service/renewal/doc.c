@@ -222,18 +222,19 @@ static void write_last(struct json_writer *writer, const struct tally *last)
     for (int i = KEY_RENEWED; i < KEY_RESULTS; i++)
         write_number(writer, key_result_names[i], (int64_t)last->of[i]);
     json_write_key(writer, "why");
-    if (last->why[0] == '\0')
+    if (tally_why(last)[0] == '\0')
         json_write_null(writer);
     else
-        json_write_text(writer, last->why);
+        json_write_text(writer, tally_why(last));
     json_write_key(writer, "bad");
     json_write_array(writer);
-    for (uint32_t i = 0; i < last->worst_count; i++) {
+    for (uint32_t i = 0; last->trouble != NULL && i < last->trouble->worst_count; i++) {
+        const struct worst *worst = &last->trouble->worst[i];
         json_write_object(writer);
         json_write_key(writer, "key");
-        json_write_string(writer, last->worst[i].key, last->worst[i].key_size);
+        json_write_string(writer, worst->key, worst->key_size);
         json_write_key(writer, "result");
-        json_write_text(writer, key_result_names[last->worst[i].result]);
+        json_write_text(writer, key_result_names[worst->result]);
         json_write_object_end(writer);
     }
     json_write_array_end(writer);

@@ -19,16 +19,19 @@ struct counters {
     int64_t last_ms; /* wall; 0: none yet */
 };
 
-/* What became of the keys of a round. */
+/* What became of the keys of a round. Each renewal keeps its last one: most have no trouble. */
 struct tally {
     uint64_t of[KEY_RESULTS];
-    uint32_t worst_count; /* keys that are not well, the first few */
-    struct worst {
+    struct trouble *trouble; /* NULL: none, or no memory to tell it */
+};
+struct trouble {
+    char why[WHY_BYTES]; /* for a person */
+    uint32_t worst_count;
+    struct worst { /* keys that are not well, the first few */
         char *key;
         size_t key_size;
         enum key_result result;
     } worst[WORST_KEYS];
-    char why[WHY_BYTES];
 };
 
 /* One that has not ended. */
@@ -168,6 +171,8 @@ enum tocsin_status renewals_on_due(void *service, struct change *change,
 /* Begins one, unless it is under way, or must not be. due_ms: of its beat. */
 void renewal_round(struct renewal *renewal, int64_t due_ms);
 void tally_free(struct tally *tally);
+/* Never NULL; also of none. */
+const char *tally_why(const struct tally *tally);
 
 /* ---- beats (beat.c) */
 

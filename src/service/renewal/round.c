@@ -54,27 +54,44 @@ void tally_free(struct tally *tally)
 {
     if (tally == NULL)
         return;
-    for (uint32_t i = 0; i < tally->worst_count; i++)
-        free(tally->worst[i].key);
+    for (uint32_t i = 0; tally->trouble != NULL && i < tally->trouble->worst_count; i++)
+        free(tally->trouble->worst[i].key);
+    free(tally->trouble);
     free(tally);
+}
+
+const char *tally_why(const struct tally *tally)
+{
+    return tally != NULL && tally->trouble != NULL ? tally->trouble->why : "";
+}
+
+static struct trouble *trouble_of(struct tally *tally)
+{
+    if (tally->trouble == NULL)
+        tally->trouble = calloc(1, sizeof *tally->trouble);
+    return tally->trouble;
 }
 
 static void count_key(struct tally *tally, const struct key_item *item)
 {
     tally->of[item->result]++;
-    if (key_result_good(item->result) || tally->worst_count == WORST_KEYS)
+    if (key_result_good(item->result))
+        return;
+    struct trouble *trouble = trouble_of(tally);
+    if (trouble == NULL || trouble->worst_count == WORST_KEYS)
         return;
     char *copy = malloc(item->key.size + 1);
     if (copy == NULL)
         return;
     memcpy(copy, item->key.at, item->key.size);
-    tally->worst[tally->worst_count++] = (struct worst){copy, item->key.size, item->result};
+    trouble->worst[trouble->worst_count++] = (struct worst){copy, item->key.size, item->result};
 }
 
 static void note_why(struct round *round, const char *why)
 {
-    if (round->tally->why[0] == '\0')
-        (void)snprintf(round->tally->why, sizeof round->tally->why, "%s", why);
+    struct trouble *trouble = trouble_of(round->tally);
+    if (trouble != NULL && trouble->why[0] == '\0')
+        (void)snprintf(trouble->why, sizeof trouble->why, "%s", why);
 }
 
 static void break_off(struct round *round, enum key_result how, const char *why)
@@ -97,11 +114,11 @@ static uint64_t sum_bad(const struct tally *tally)
 /* What a person is told of a round that did not go well. */
 static void explain(struct round *round)
 {
-    struct tally *tally = round->tally;
+    const struct trouble *trouble = round->tally->trouble;
     char text[WHY_BYTES];
-    if (tally->worst_count == 0 || tally->why[0] != '\0')
+    if (trouble == NULL || trouble->worst_count == 0 || trouble->why[0] != '\0')
         return;
-    const struct worst *worst = &tally->worst[0];
+    const struct worst *worst = &trouble->worst[0];
     (void)snprintf(text, sizeof text, "%.*s: %s", worst->key_size < 80 ? (int)worst->key_size : 80,
                    worst->key, key_result_names[worst->result]);
     note_why(round, text);
@@ -160,10 +177,10 @@ static void conclude(const struct round *round, const struct sums *sums)
     const struct tally *tally = renewal->last;
     bool lost = tally->of[KEY_FOREIGN] > 0 ||
                 (renewal->spec->owner.at != NULL && tally->of[KEY_MISSING] > 0);
-    if (renewal->state != RENEWAL_ACTIVE || renewal->ending != 0 || round->all->stopped)
+    if (renewal->state != RENEWAL_ACTIVE || renewal->ending != 0)
         return;
     if (lost) {
-        renewal_end(renewal, RENEWAL_LOST, tally->why);
+        renewal_end(renewal, RENEWAL_LOST, tally_why(tally));
     } else if (!round->cut) {
         uint64_t again = tally->of[KEY_REFUSED] + tally->of[KEY_FAILED] + tally->of[KEY_UNKNOWN];
         bool good = !sums->failed && sums->bad * 5 <= sums->good + sums->bad;
