@@ -142,6 +142,39 @@ TEST(a_refused_request_for_memory_loses_nothing)
     }
 }
 
+/* What a restart has no memory for is counted, and there at the next one. */
+TEST(R_17_a_restart_without_memory_loses_nothing)
+{
+    for (uint64_t first = 1;; first++) {
+        scarce = (struct scarcity){0};
+        renewal_world_start(&world, first % 2 == 0 ? BEATS_TIME_WHEEL : BEATS_SCHEDULED);
+        renewal_set_many(&world, "k", 3, 60 * SECOND);
+        ask(RENEWAL_REGISTER, "a", "{\"keys\":[\"k0\"]," FIXED);
+        ask(RENEWAL_REGISTER, "b", "{\"prefix\":\"k1\"," FIXED);
+        ask(RENEWAL_REGISTER, "c", "{\"keys\":[\"k2\"]," FIXED);
+        renewal_world_crash(&world);
+        renewal_world_again(&world);
+        scarce = (struct scarcity){.first = first, .count = 2};
+        (void)settle();
+        uint64_t refused = scarce.refused;
+        scarce.first = 0;
+        uint64_t unread = renewal_stats(&world).unread;
+        uint64_t keys = world.keys;
+        pass(1100);
+        assert_in_range(world.keys - keys, 3 - unread, 12);
+        renewal_world_crash(&world);
+        renewal_world_again(&world);
+        renewal_world_settle(&world);
+        assert_int_equal(renewal_stats(&world).unread, 0);
+        keys = world.keys;
+        pass(1100);
+        assert_int_equal(world.keys - keys, 3);
+        renewal_world_release(&world);
+        if (refused == 0)
+            break;
+    }
+}
+
 TEST(a_spec_that_cannot_be_kept_is_no_memory)
 {
     static const char json[] =
