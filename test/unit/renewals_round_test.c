@@ -229,6 +229,22 @@ BOTH(R_16_a_missing_key_is_lost_when_it_has_an_owner)
     field_is("b", "status", "ACTIVE"); /* without one it is a failure of that key */
 }
 
+BOTH(R_16_that_a_key_is_lost_is_told_whatever_else_went_wrong)
+{
+    renewal_set_many(&world, "k", 6, 100 * SECOND); /* of the value v */
+    renewal_set(&world, "k4", "you", 100 * SECOND);
+    renewal_world_hold(&world, true);
+    enroll(
+        "a",
+        "{\"keys\":[\"k0\",\"k1\",\"k2\",\"k3\",\"k4\",\"k5\"],\"every\":\"10s\",\"owner\":\"v\"}");
+    mock_client_mood(world.mock, MOCK_REFUSES);
+    assert_true(renewal_world_let(&world, 1));
+    mock_client_mood(world.mock, MOCK_WELL);
+    assert_true(renewal_world_let(&world, 1));
+    renewal_world_settle(&world);
+    renewal_world_told(&world, "LOST a: k4: foreign");
+}
+
 BOTH(R_16_that_it_is_lost_is_written_until_it_is_durable)
 {
     struct elapsed_time wake;

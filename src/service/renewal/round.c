@@ -111,17 +111,28 @@ static uint64_t sum_bad(const struct tally *tally)
 
 /* ---- the end */
 
-/* What a person is told of a round that did not go well. */
+static bool is_lost(const struct renewal_spec *spec, enum key_result result)
+{
+    return result == KEY_FOREIGN || (spec->owner.at != NULL && result == KEY_MISSING);
+}
+
+/* What a person is told of a round that did not go well: that a key is lost, whatever else there
+ * was; else what the key store said; else what became of the first key. */
 static void explain(struct round *round)
 {
-    const struct trouble *trouble = round->tally->trouble;
-    char text[WHY_BYTES];
-    if (trouble == NULL || trouble->worst_count == 0 || trouble->why[0] != '\0')
+    struct trouble *trouble = round->tally->trouble;
+    if (trouble == NULL || trouble->worst_count == 0)
         return;
-    const struct worst *worst = &trouble->worst[0];
-    (void)snprintf(text, sizeof text, "%.*s: %s", worst->key_size < 80 ? (int)worst->key_size : 80,
-                   worst->key, key_result_names[worst->result]);
-    note_why(round, text);
+    uint32_t which = 0;
+    while (which < trouble->worst_count &&
+           !is_lost(round->renewal->spec, trouble->worst[which].result))
+        which++;
+    if (which == trouble->worst_count && trouble->why[0] != '\0')
+        return;
+    const struct worst *worst = &trouble->worst[which == trouble->worst_count ? 0 : which];
+    (void)snprintf(trouble->why, sizeof trouble->why, "%.*s: %s",
+                   worst->key_size < 80 ? (int)worst->key_size : 80, worst->key,
+                   key_result_names[worst->result]);
 }
 
 static void release(struct round *round)
