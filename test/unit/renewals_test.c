@@ -180,6 +180,38 @@ BOTH(renew_is_one_more_round_and_leaves_the_rhythm)
     assert_int_equal(world.keys, 3);
 }
 
+static char events[1000];
+
+static void note_event(void *arg, const struct store_event *event)
+{
+    (void)arg;
+    size_t size = strlen(events);
+    (void)snprintf(events + size, sizeof events - size, "%.*s %.*s\n", (int)event->type.size,
+                   event->type.at, (int)event->doc.size, event->doc.at);
+}
+
+BOTH(every_change_of_state_is_an_event)
+{
+    events[0] = '\0';
+    engine_on_event(world.engine, note_event, NULL);
+    renewal_set(&world, "k", "v", -1);
+    enroll("a", "{\"keys\":[\"k\"],\"name\":\"mine\",\"every\":\"10s\"}");
+    ask(RENEWAL_PAUSE, "a", OUTCOME_OK);
+    ask(RENEWAL_PAUSE, "a", OUTCOME_OK);
+    ask(RENEWAL_RESUME, "a", OUTCOME_OK);
+    ask(RENEWAL_CANCEL, "a", OUTCOME_OK);
+    enroll("b", "{\"keys\":[\"k\"],\"owner\":\"me\"}");
+    enroll("c", "{\"keys\":[\"k\"],\"strategy\":{\"type\":\"until\",\"at\":5}}");
+    assert_string_equal(events, "registered {\"id\":\"a\",\"name\":\"mine\"}\n"
+                                "paused {\"id\":\"a\",\"name\":\"mine\"}\n"
+                                "resumed {\"id\":\"a\",\"name\":\"mine\"}\n"
+                                "cancelled {\"id\":\"a\",\"name\":\"mine\"}\n"
+                                "registered {\"id\":\"b\"}\n"
+                                "lost {\"id\":\"b\",\"why\":\"k: foreign\"}\n"
+                                "registered {\"id\":\"c\"}\n"
+                                "completed {\"id\":\"c\"}\n");
+}
+
 /* ---- conditions, idempotency, limits */
 
 BOTH(if_match_and_if_none_match_are_looked_at)
