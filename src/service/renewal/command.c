@@ -265,11 +265,10 @@ static void take_effect(struct renewal_call *call)
     };
     struct renewal *renewal = renewal_find(call->renewals, call->id);
     bool acts = call->changed || (call->verb == RENEWAL_RENEW && !call->replayed);
-    if (renewal == NULL || call->outcome >= OUTCOME_INVALID)
-        call->done(call);
-    else if (acts)
+    bool granted = renewal != NULL && call->outcome < OUTCOME_INVALID;
+    if (granted && acts)
         effects[call->verb](call, renewal);
-    else if (call->verb == RENEWAL_PAUSE && renewal->state == RENEWAL_PAUSED)
+    else if (granted && call->verb == RENEWAL_PAUSE && renewal->state == RENEWAL_PAUSED)
         wait_until_quiet(call, renewal); /* it was paused before: its last round may go on */
     else
         call->done(call);

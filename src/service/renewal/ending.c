@@ -153,8 +153,12 @@ void renewal_save(struct renewal *renewal)
 
 void errands_release(struct renewals *all)
 {
-    while (all->errands != NULL)
-        errand_free(all->errands);
+    struct errand *next;
+    for (struct errand *it = all->errands; it != NULL; it = next) {
+        next = it->next;
+        free(it);
+    }
+    all->errands = NULL;
 }
 
 /* ---- by its record: the end of a strategy, the end of the grace */

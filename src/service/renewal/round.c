@@ -80,11 +80,14 @@ static void count_key(struct tally *tally, const struct key_item *item)
     struct trouble *trouble = trouble_of(tally);
     if (trouble == NULL || trouble->worst_count == WORST_KEYS)
         return;
-    char *copy = malloc(item->key.size + 1);
-    if (copy == NULL)
+    struct worst *worst = &trouble->worst[trouble->worst_count];
+    worst->key = malloc(item->key.size + 1);
+    if (worst->key == NULL)
         return;
-    memcpy(copy, item->key.at, item->key.size);
-    trouble->worst[trouble->worst_count++] = (struct worst){copy, item->key.size, item->result};
+    memcpy(worst->key, item->key.at, item->key.size);
+    worst->key_size = item->key.size;
+    worst->result = item->result;
+    trouble->worst_count++;
 }
 
 static void note_why(struct round *round, const char *why)
