@@ -30,7 +30,8 @@ add_dependencies(runner_test runner_fixture)
 target_compile_definitions(runner_test PRIVATE RUNNER_FIXTURE="$<TARGET_FILE:runner_fixture>")
 
 # Their requests for memory come by the test, which refuses some.
-foreach(name IN ITEMS tasks_memory_test session_memory_test rooms_memory_test redis_memory_test)
+foreach(name IN ITEMS tasks_memory_test session_memory_test rooms_memory_test redis_memory_test
+        renewals_memory_test)
     target_link_options(${name} PRIVATE -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc)
 endforeach()
 

@@ -20,13 +20,17 @@ static void arm(struct renewal *renewal, int64_t due_ms)
     renewals_arm_wake(all);
 }
 
-/* The first renewal is at once. */
+/* The first renewal is at once, or as soon as the round of before is over. */
 void renewal_start_beats(struct renewal *renewal)
 {
     int64_t now = engine_now_ms(renewal->all->engine);
+    if (renewal->ending != 0 || renewal->all->stopped)
+        return;
     renewal->next_ms = now + renewal->spec->every_ms;
     renewal->quick = 0;
+    renewal->beat_failed = false;
     renewal->failures = 0;
+    renewal->wanted = renewal->round != NULL;
     arm(renewal, renewal->next_ms);
     renewal_round(renewal, now);
     renewals_flush(renewal->all);
@@ -51,6 +55,7 @@ static void came_due(struct renewal *renewal, int64_t now_ms)
     int64_t behind = (now_ms - due) / renewal->spec->every_ms;
     renewal->next_ms = due + (behind + 1) * renewal->spec->every_ms;
     renewal->quick = 0;
+    renewal->beat_failed = false;
     renewal->counters.skipped += (uint64_t)behind;
     all->stats.skipped += (uint64_t)behind;
     arm(renewal, renewal->next_ms);
@@ -110,7 +115,8 @@ void renewal_count_health(const struct renewal *renewal, int by)
 static void note_window(struct renewal *renewal, bool good)
 {
     renewal_count_health(renewal, -1);
-    renewal->window = (uint16_t)((renewal->window << 1 | good) & ((1u << WINDOW_ROUNDS) - 1));
+    renewal->window =
+        (uint16_t)(((unsigned)renewal->window << 1 | good) & ((1u << WINDOW_ROUNDS) - 1));
     if (renewal->window_count < WINDOW_ROUNDS)
         renewal->window_count++;
     renewal_count_health(renewal, 1);
@@ -126,8 +132,7 @@ void renewals_each_unhealthy(const struct renewals *all, size_t most,
         if (it->state != RENEWAL_ACTIVE || it->window_count == 0 || !is_unhealthy(it))
             continue;
         fn(arg, (struct bytes){it->id, it->id_size},
-           (unsigned)(good_rounds(it) * 100 / it->window_count),
-           it->last != NULL ? it->last->why : "");
+           (unsigned)(good_rounds(it) * 100 / it->window_count), tally_why(it->last));
         most--;
     }
 }
@@ -166,16 +171,17 @@ static void tell(struct renewal *renewal)
     renewal->told = true;
     if (all->watch.told != NULL)
         all->watch.told(all->watch.arg, (struct bytes){renewal->id, renewal->id_size},
-                        RENEWAL_ACTIVE, last->why);
+                        RENEWAL_ACTIVE, tally_why(last));
 }
 
 void renewal_rounded(struct renewal *renewal, bool failed, bool good, bool again)
 {
     note_window(renewal, good);
-    if (failed)
-        renewal->failures += renewal->quick == 0;
-    else
+    if (!failed)
         renewal->failures = 0;
+    else if (!renewal->beat_failed)
+        renewal->failures++;
+    renewal->beat_failed = failed;
     if (good)
         renewal->told = false;
     else
@@ -183,7 +189,7 @@ void renewal_rounded(struct renewal *renewal, bool failed, bool good, bool again
     if (renewal->failures > renewal->spec->max_retries) {
         char why[WHY_BYTES];
         (void)snprintf(why, sizeof why, "%u rounds in a row have failed: %.100s", renewal->failures,
-                       renewal->last != NULL ? renewal->last->why : "no memory");
+                       tally_why(renewal->last));
         renewal_end(renewal, RENEWAL_FAILED, why);
     } else if (again) {
         retry_soon(renewal);

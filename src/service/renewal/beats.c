@@ -9,6 +9,7 @@ struct engine_ops {
     struct beat *(*take)(struct beats *beats, int64_t now_ms);
     bool (*wake)(const struct beats *beats, int64_t *ret_ms);
     size_t (*count)(const struct beats *beats);
+    bool (*make_room)(struct beats *beats, size_t count);
 };
 
 struct beats {
@@ -60,6 +61,14 @@ static size_t wheel_count(const struct beats *beats)
     return tocsin_wheel_count(beats->wheel);
 }
 
+/* It takes its memory by the page, from the system. */
+static bool wheel_make_room(struct beats *beats, size_t count)
+{
+    (void)beats;
+    (void)count;
+    return true;
+}
+
 /* ---- the queue */
 
 static void put_at(struct beats *beats, size_t place, struct beat *beat)
@@ -94,16 +103,25 @@ static void queue_cancel(struct beats *beats, struct beat *beat)
         settle(beats, place, last);
 }
 
+static bool queue_make_room(struct beats *beats, size_t count)
+{
+    size_t room = beats->room == 0 ? 64 : beats->room;
+    while (room <= count) /* the place 0 is not used */
+        room *= 2;
+    if (room == beats->room)
+        return true;
+    struct beat **heap = realloc(beats->heap, room * sizeof(struct beat *));
+    if (heap == NULL)
+        return false;
+    beats->heap = heap;
+    beats->room = room;
+    return true;
+}
+
 static enum tocsin_status queue_arm(struct beats *beats, struct beat *beat, int64_t due_ms)
 {
-    if (beat->place == 0 && beats->size + 1 >= beats->room) {
-        size_t room = beats->room == 0 ? 64 : beats->room * 2;
-        struct beat **heap = realloc(beats->heap, room * sizeof *heap);
-        if (heap == NULL)
-            return TOCSIN_NO_MEMORY;
-        beats->heap = heap;
-        beats->room = room;
-    }
+    if (beat->place == 0 && !queue_make_room(beats, beats->size + 1))
+        return TOCSIN_NO_MEMORY;
     beat->due_ms = due_ms;
     settle(beats, beat->place == 0 ? ++beats->size : beat->place, beat);
     return TOCSIN_OK;
@@ -134,8 +152,10 @@ static size_t queue_count(const struct beats *beats)
 /* ---- either */
 
 static const struct engine_ops engines[] = {
-    [BEATS_TIME_WHEEL] = {wheel_arm, wheel_cancel, wheel_take, wheel_wake, wheel_count},
-    [BEATS_SCHEDULED] = {queue_arm, queue_cancel, queue_take, queue_wake, queue_count},
+    [BEATS_TIME_WHEEL] = {wheel_arm, wheel_cancel, wheel_take, wheel_wake, wheel_count,
+                          wheel_make_room},
+    [BEATS_SCHEDULED] = {queue_arm, queue_cancel, queue_take, queue_wake, queue_count,
+                         queue_make_room},
 };
 
 enum tocsin_status beats_create(const struct beats_options *options, struct beats **ret_beats,
@@ -167,6 +187,11 @@ void beats_destroy(struct beats *beats)
     tocsin_wheel_destroy(beats->wheel);
     free(beats->heap);
     free(beats);
+}
+
+bool beats_make_room(struct beats *beats, size_t count)
+{
+    return beats->ops->make_room(beats, count);
 }
 
 enum tocsin_status beats_arm(struct beats *beats, struct beat *beat, int64_t due_ms)

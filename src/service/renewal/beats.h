@@ -40,7 +40,9 @@ enum tocsin_status beats_create(const struct beats_options *options, struct beat
                                 struct tocsin_why *ret_why);
 void beats_destroy(struct beats *beats);
 
-/* Also moves one that is armed. NO_MEMORY, FULL: it is not armed. */
+/* So many may be armed at once. False: no memory. */
+bool beats_make_room(struct beats *beats, size_t count);
+/* Also moves one that is armed. NO_MEMORY, FULL: it is not armed; never of a queue with room. */
 enum tocsin_status beats_arm(struct beats *beats, struct beat *beat, int64_t due_ms);
 void beats_cancel(struct beats *beats, struct beat *beat);
 /* One that is due, not armed any more; NULL: none is. */

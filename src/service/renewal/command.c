@@ -56,6 +56,34 @@ static enum tocsin_status put(struct renewal_call *call, struct change *change,
     return TOCSIN_OK;
 }
 
+/* Once for each call, however often its change runs. False: refused, or there is no memory. */
+static bool make(struct renewal_call *call, enum tocsin_status *ret_status)
+{
+    struct renewals *all = call->renewals;
+    uint64_t there = engine_mark_count(all->engine, all->kind, RENEWAL_ACTIVE) +
+                     engine_mark_count(all->engine, all->kind, RENEWAL_PAUSED);
+    *ret_status = TOCSIN_OK;
+    if (!renewals_has_client(all, call->spec->redis)) {
+        (void)refuse(call, OUTCOME_INVALID,
+                     "redis: there is no server of this name in the configuration");
+        return false;
+    }
+    if (there + all->staged >= all->limits.renewals) {
+        (void)refuse(call, OUTCOME_TOO_MANY,
+                     "as many renewals as may (limits.renewals): try again later");
+        return false;
+    }
+    if (renewals_make_room(all))
+        call->made = renewal_create(all, call->id, call->spec);
+    if (call->made == NULL) {
+        *ret_status = TOCSIN_NO_MEMORY;
+        return false;
+    }
+    call->spec = NULL; /* the renewal's now */
+    all->staged++;
+    return true;
+}
+
 static enum tocsin_status enroll(struct renewal_call *call, struct change *change)
 {
     struct renewals *all = call->renewals;
@@ -67,24 +95,8 @@ static enum tocsin_status enroll(struct renewal_call *call, struct change *chang
         return status;
     if (!matches(call, NULL))
         return TOCSIN_OK;
-    if (!renewals_has_client(all, call->spec->redis))
-        return refuse(call, OUTCOME_INVALID,
-                      "redis: there is no server of this name in the "
-                      "configuration");
-    uint64_t there = engine_mark_count(all->engine, all->kind, RENEWAL_ACTIVE) +
-                     engine_mark_count(all->engine, all->kind, RENEWAL_PAUSED);
-    if (there + all->staged >= all->limits.renewals)
-        return refuse(call, OUTCOME_TOO_MANY,
-                      "as many renewals as may (limits.renewals): try again later");
-    if (call->made == NULL) {
-        if (!renewals_make_room(all))
-            return TOCSIN_NO_MEMORY;
-        call->made = renewal_create(all, call->id, call->spec);
-        if (call->made == NULL)
-            return TOCSIN_NO_MEMORY;
-        call->spec = NULL;
-        all->staged++;
-    }
+    if (call->made == NULL && !make(call, &status))
+        return status;
     call->outcome = OUTCOME_MADE;
     return put(call, change, call->made, RENEWAL_ACTIVE, "registered");
 }
@@ -192,6 +204,13 @@ void renewal_answer_waiting(struct renewal *renewal)
     }
 }
 
+static void wait_until_quiet(struct renewal_call *call, struct renewal *renewal)
+{
+    wait_for_round(call, renewal);
+    if (renewal->round == NULL)
+        renewal_answer_waiting(renewal);
+}
+
 static void begin(struct renewal_call *call)
 {
     struct renewal *renewal = call->made;
@@ -204,10 +223,10 @@ static void begin(struct renewal_call *call)
 
 static void renew(struct renewal_call *call, struct renewal *renewal)
 {
-    wait_for_round(call, renewal);
-    if (renewal->round == NULL && renewal->ending == 0)
-        renewal_round(renewal, engine_now_ms(call->renewals->engine));
-    renewals_flush(call->renewals);
+    struct renewals *all = call->renewals;
+    wait_for_round(call, renewal); /* and the call may be over from here on */
+    renewal_round(renewal, engine_now_ms(all->engine));
+    renewals_flush(all);
     if (renewal->round == NULL)
         renewal_answer_waiting(renewal); /* nothing could be begun */
 }
@@ -215,29 +234,25 @@ static void renew(struct renewal_call *call, struct renewal *renewal)
 static void pause(struct renewal_call *call, struct renewal *renewal)
 {
     renewal_count_health(renewal, -1);
+    renewal->window_count = 0; /* how it did before says nothing later */
+    renewal->window = 0;
     renewal->state = RENEWAL_PAUSED;
+    renewal->wanted = false;
     renewal_stop_beats(renewal);
-    wait_for_round(call, renewal);
-    if (renewal->round == NULL)
-        renewal_answer_waiting(renewal);
+    wait_until_quiet(call, renewal);
 }
 
 static void resume(struct renewal_call *call, struct renewal *renewal)
 {
     renewal->state = RENEWAL_ACTIVE;
-    renewal->window_count = 0; /* how it did before says nothing now */
-    renewal->window = 0;
     call->done(call);
     renewal_start_beats(renewal);
 }
 
 static void cancel(struct renewal_call *call, struct renewal *renewal)
 {
-    call->renewals->stats.ended[RENEWAL_CANCELLED]++;
-    if (renewal->state == RENEWAL_PAUSED)
-        renewal->window_count = 0;
     wait_for_round(call, renewal);
-    renewal_remove(renewal);
+    renewal_remove(renewal, RENEWAL_CANCELLED);
 }
 
 static void take_effect(struct renewal_call *call)
@@ -249,11 +264,14 @@ static void take_effect(struct renewal_call *call)
         [RENEWAL_RENEW] = renew,
     };
     struct renewal *renewal = renewal_find(call->renewals, call->id);
-    bool acts = call->changed || call->verb == RENEWAL_RENEW;
-    if (renewal == NULL || !acts || call->replayed || call->outcome >= OUTCOME_INVALID)
-        call->done(call);
-    else
+    bool acts = call->changed || (call->verb == RENEWAL_RENEW && !call->replayed);
+    bool granted = renewal != NULL && call->outcome < OUTCOME_INVALID;
+    if (granted && acts)
         effects[call->verb](call, renewal);
+    else if (granted && call->verb == RENEWAL_PAUSE && renewal->state == RENEWAL_PAUSED)
+        wait_until_quiet(call, renewal); /* it was paused before: its last round may go on */
+    else
+        call->done(call);
 }
 
 static void settled(void *arg, enum tocsin_status status)

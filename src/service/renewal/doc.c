@@ -93,6 +93,15 @@ enum tocsin_status renewal_decode(const struct engine_record *record,
     return TOCSIN_OK;
 }
 
+enum tocsin_status renewal_read_spec(const struct renewal_record *record,
+                                     struct renewal_spec **ret_spec)
+{
+    /* The TTL is only one that steps do not need; the tick may have been another then. */
+    static const struct renewal_defaults defaults = {.ttl_ms = RENEWAL_MS_MAX, .every_ms = 1};
+    enum tocsin_status status = renewal_spec_read(record->spec, &defaults, ret_spec, NULL, NULL);
+    return status == TOCSIN_INVALID ? TOCSIN_DAMAGED : status;
+}
+
 static void write_number(struct json_writer *writer, const char *name, int64_t number)
 {
     json_write_key(writer, name);
@@ -213,18 +222,19 @@ static void write_last(struct json_writer *writer, const struct tally *last)
     for (int i = KEY_RENEWED; i < KEY_RESULTS; i++)
         write_number(writer, key_result_names[i], (int64_t)last->of[i]);
     json_write_key(writer, "why");
-    if (last->why[0] == '\0')
+    if (tally_why(last)[0] == '\0')
         json_write_null(writer);
     else
-        json_write_text(writer, last->why);
+        json_write_text(writer, tally_why(last));
     json_write_key(writer, "bad");
     json_write_array(writer);
-    for (uint32_t i = 0; i < last->worst_count; i++) {
+    for (uint32_t i = 0; last->trouble != NULL && i < last->trouble->worst_count; i++) {
+        const struct worst *worst = &last->trouble->worst[i];
         json_write_object(writer);
         json_write_key(writer, "key");
-        json_write_string(writer, last->worst[i].key, last->worst[i].size);
+        json_write_string(writer, worst->key, worst->key_size);
         json_write_key(writer, "result");
-        json_write_text(writer, key_result_names[last->worst[i].result]);
+        json_write_text(writer, key_result_names[worst->result]);
         json_write_object_end(writer);
     }
     json_write_array_end(writer);

@@ -14,6 +14,7 @@ struct errand {
     struct renewals *all;
     struct engine_timer again;
     struct errand *next;
+    struct errand *previous;
     uint64_t number;
     enum renewal_state state; /* ACTIVE: only its counters */
     char why[WHY_BYTES];
@@ -54,14 +55,24 @@ static enum tocsin_status run(void *arg, struct change *change)
 
 static void begin(void *arg);
 
+static void errand_free(struct errand *errand)
+{
+    if (errand->previous != NULL)
+        errand->previous->next = errand->next;
+    else
+        errand->all->errands = errand->next;
+    if (errand->next != NULL)
+        errand->next->previous = errand->previous;
+    free(errand);
+}
+
 static void ended(struct errand *errand, struct renewal *renewal)
 {
     struct renewals *all = errand->all;
-    all->stats.ended[errand->state]++;
     if (all->watch.told != NULL && errand->state != RENEWAL_COMPLETED)
         all->watch.told(all->watch.arg, (struct bytes){renewal->id, renewal->id_size},
                         errand->state, errand->why);
-    renewal_remove(renewal);
+    renewal_remove(renewal, errand->state);
 }
 
 static void done(void *arg, enum tocsin_status status)
@@ -81,17 +92,13 @@ static void done(void *arg, enum tocsin_status status)
     if (renewal != NULL && status == TOCSIN_OK && ends) {
         ended(errand, renewal);
     } else if (renewal != NULL && ends) {
-        renewal->ending = 0; /* paused or cancelled, or it stays as it is */
-        if (renewal->state == RENEWAL_ACTIVE && !all->stopped && status != TOCSIN_CONFLICT)
-            renewal_start_beats(renewal);
+        renewal->ending = 0;
+        if (status != TOCSIN_CONFLICT && renewal->state == RENEWAL_ACTIVE)
+            renewal_start_beats(renewal); /* it could not be written: it is found again */
     } else if (status != TOCSIN_OK && status != TOCSIN_CONFLICT) {
         all->stats.unsaved++;
     }
-    struct errand **at = &all->errands;
-    while (*at != errand)
-        at = &(*at)->next;
-    *at = errand->next;
-    free(errand);
+    errand_free(errand);
 }
 
 static void begin(void *arg)
@@ -111,6 +118,8 @@ static bool send(struct renewal *renewal, enum renewal_state state, const char *
     errand->state = state;
     (void)snprintf(errand->why, sizeof errand->why, "%s", why);
     errand->next = all->errands;
+    if (errand->next != NULL)
+        errand->next->previous = errand;
     all->errands = errand;
     begin(errand);
     return true;
@@ -144,11 +153,12 @@ void renewal_save(struct renewal *renewal)
 
 void errands_release(struct renewals *all)
 {
-    while (all->errands != NULL) {
-        struct errand *next = all->errands->next;
-        free(all->errands);
-        all->errands = next;
+    struct errand *next;
+    for (struct errand *it = all->errands; it != NULL; it = next) {
+        next = it->next;
+        free(it);
     }
+    all->errands = NULL;
 }
 
 /* ---- by its record: the end of a strategy, the end of the grace */
@@ -158,8 +168,7 @@ static void completed(void *arg, enum tocsin_status status)
     struct renewal *renewal = arg;
     if (status != TOCSIN_OK)
         return;
-    renewal->all->stats.ended[RENEWAL_COMPLETED]++;
-    renewal_remove(renewal);
+    renewal_remove(renewal, RENEWAL_COMPLETED);
 }
 
 enum tocsin_status renewals_on_due(void *service, struct change *change,
@@ -168,19 +177,14 @@ enum tocsin_status renewals_on_due(void *service, struct change *change,
     struct renewals *all = service;
     if (record->mark >= RENEWAL_COMPLETED)
         return change_drop(change, all->kind, record->key);
-    struct renewal *live = renewal_find(all, record->key);
-    struct renewal *renewal = live;
+    struct renewal *renewal = renewal_find(all, record->key);
     enum tocsin_status status = TOCSIN_OK;
-    if (live == NULL) /* a restart has not taken it up yet */
-        status = renewal_from_record(all, record, &renewal);
+    if (renewal == NULL) /* a restart has not come to it yet, and will see that it is there */
+        status = renewal_take_up(all, record, &renewal);
     if (status == TOCSIN_OK)
         status = renewal_put(all, change, renewal, RENEWAL_COMPLETED, "", NULL);
-    if (status == TOCSIN_OK)
-        renewal_event(all, change, renewal, "completed", "");
-    if (live == NULL) {
-        if (renewal != NULL)
-            renewal_release(renewal);
+    if (status != TOCSIN_OK)
         return status;
-    }
-    return status == TOCSIN_OK ? change_then(change, completed, live) : status;
+    renewal_event(all, change, renewal, "completed", "");
+    return change_then(change, completed, renewal);
 }

@@ -10,8 +10,8 @@ const char *const key_result_names[KEY_RESULTS] = {
 void key_found(struct key_job *job, struct bytes key)
 {
     uint32_t size = (uint32_t)key.size;
-    if (!buffer_has_room(&job->found, sizeof size + key.size))
-        return;
+    if (buffer_reserve(&job->found, sizeof size + key.size) == NULL)
+        return; /* never a part of one; whoever reads them asks buffer_status */
     buffer_append(&job->found, &size, sizeof size);
     buffer_append(&job->found, key.at, key.size);
 }

@@ -78,19 +78,20 @@ struct key_job {
 struct key_client {
     void (*give)(void *self, struct key_job *job);
     void (*flush)(void *self);
-    /* What it is called, and whether it is reached now. */
+    /* Whether it is reached now. */
     bool (*reached)(void *self);
     /* Whatever is under way ends within wait_ms; all jobs have come back when it returns. */
     void (*close)(void *self, uint32_t wait_ms);
     void *self;
 };
 
+/* A scan has found this one. When there is no room for it, the buffer says so at the end. */
+void key_found(struct key_job *job, struct bytes key);
 /* A key of a page that a scan has found. False: there are no more. */
 struct key_walk {
     const char *at;
     const char *end;
 };
 bool key_walk_next(struct key_walk *walk, struct bytes *ret_key);
-void key_found(struct key_job *job, struct bytes key);
 
 #endif

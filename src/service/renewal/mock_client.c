@@ -26,13 +26,18 @@ struct mock_client {
     uint64_t expired;
 };
 
+static bool is_alive(const struct mock_client *client, const struct mock_key *it)
+{
+    return it->until_ms < 0 || it->until_ms > engine_now_ms(client->engine);
+}
+
 static struct mock_key **find(struct mock_client *client, struct bytes key)
 {
     for (size_t i = 0; i < client->count; i++) {
         struct mock_key *it = client->keys[i];
         if (!bytes_equal(it->key, key))
             continue;
-        if (it->until_ms < 0 || it->until_ms > engine_now_ms(client->engine))
+        if (is_alive(client, it))
             return &client->keys[i];
         client->keys[i] = client->keys[--client->count];
         free(it);
@@ -101,17 +106,21 @@ static enum key_result expire(struct mock_client *client, const struct key_job *
     return KEY_RENEWED;
 }
 
+/* From the last key to the first: a key moves to a smaller place only, so that one that is there
+ * all the time is found at least once, as Redis has it. */
 static void scan(struct mock_client *client, struct key_job *job)
 {
     char pattern[1024];
-    size_t from = (size_t)job->cursor;
-    size_t to = from + job->page < client->count ? from + job->page : client->count;
+    bool first = job->cursor == 0;
+    size_t at = first || job->cursor > client->count ? client->count : (size_t)job->cursor;
+    size_t end = at > job->page ? at - job->page : 0;
     (void)snprintf(pattern, sizeof pattern, "%.*s", (int)job->pattern.size, job->pattern.at);
-    for (size_t i = from; i < to; i++) {
-        if (fnmatch(pattern, client->keys[i]->key.at, 0) == 0)
-            key_found(job, client->keys[i]->key);
+    for (; at > end; at--) {
+        const struct mock_key *it = client->keys[at - 1];
+        if (is_alive(client, it) && fnmatch(pattern, it->key.at, 0) == 0)
+            key_found(job, it->key);
     }
-    job->cursor = to < client->count ? to : 0;
+    job->cursor = end;
 }
 
 static void do_it(struct mock_client *client, struct key_job *job)
@@ -214,6 +223,11 @@ enum tocsin_status mock_client_create(struct engine *engine, struct mock_client 
     client->held_end = &client->held;
     *ret_client = client;
     return TOCSIN_OK;
+}
+
+void mock_client_move(struct mock_client *client, struct engine *engine)
+{
+    client->engine = engine;
 }
 
 void mock_client_destroy(struct mock_client *client)

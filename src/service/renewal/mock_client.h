@@ -23,6 +23,8 @@ enum mock_mood {
 };
 
 enum tocsin_status mock_client_create(struct engine *engine, struct mock_client **ret_client);
+/* Another engine tells the time from now on. */
+void mock_client_move(struct mock_client *client, struct engine *engine);
 void mock_client_destroy(struct mock_client *client);
 struct key_client mock_client_port(struct mock_client *client);
 void mock_client_mood(struct mock_client *client, enum mock_mood mood);

@@ -17,9 +17,9 @@ static enum tocsin_status write(void *service, struct json_writer *writer,
         return status;
     const struct renewal *live = renewal_find(all, it.id);
     if (live == NULL)
-        status = renewal_spec_read(it.spec, &all->defaults, &read, NULL, NULL);
+        status = renewal_read_spec(&it, &read);
     if (status != TOCSIN_OK)
-        return status == TOCSIN_INVALID ? TOCSIN_DAMAGED : status;
+        return status;
     renewal_write(writer, &(struct renewal_view){
                               .id = it.id,
                               .state = it.state,

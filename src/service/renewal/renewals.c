@@ -65,10 +65,12 @@ bool renewals_has_client(const struct renewals *all, struct bytes name)
 void renewals_flush(struct renewals *all)
 {
     for (size_t i = 0; all->flushing != 0 && i < all->client_count; i++) {
-        if ((all->flushing >> i & 1) != 0)
-            all->clients[i].client->flush(all->clients[i].client->self);
+        uint32_t bit = UINT32_C(1) << i;
+        if ((all->flushing & bit) == 0)
+            continue;
+        all->flushing &= ~bit; /* first: whoever is answered now may give more, and flush */
+        all->clients[i].client->flush(all->clients[i].client->self);
     }
-    all->flushing = 0;
 }
 
 /* ---- which there are */
@@ -99,7 +101,10 @@ struct renewal *renewal_create(struct renewals *all, struct bytes id, struct ren
     renewal->client = find_client(all, spec->redis);
     renewal->state = RENEWAL_ACTIVE;
     renewal->created_ms = engine_wall_ms(all->engine);
-    renewal->saved_ms = engine_now_ms(all->engine);
+    renewal->next_ms = engine_now_ms(all->engine);
+    /* Those that are made or taken up together are not saved together for ever. */
+    renewal->saved_ms =
+        renewal->next_ms - (int64_t)(all->chance(all->chance_arg) % (uint64_t)all->limits.save_ms);
     renewal->id_size = (uint8_t)id.size;
     memcpy(renewal->id, id.at, id.size);
     return renewal;
@@ -112,17 +117,18 @@ void renewal_release(struct renewal *renewal)
     free(renewal);
 }
 
-enum tocsin_status renewal_from_record(struct renewals *all, const struct engine_record *record,
-                                       struct renewal **ret_renewal)
+/* As it was stored. */
+static enum tocsin_status renewal_from_record(struct renewals *all,
+                                              const struct engine_record *record,
+                                              struct renewal **ret_renewal)
 {
     struct renewal_record it;
     struct renewal_spec *spec;
     enum tocsin_status status = renewal_decode(record, &it);
-    *ret_renewal = NULL;
     if (status == TOCSIN_OK)
-        status = renewal_spec_read(it.spec, &all->defaults, &spec, NULL, NULL);
+        status = renewal_read_spec(&it, &spec);
     if (status != TOCSIN_OK)
-        return status == TOCSIN_INVALID ? TOCSIN_DAMAGED : status;
+        return status;
     *ret_renewal = renewal_create(all, it.id, spec);
     if (*ret_renewal == NULL) {
         free(spec);
@@ -137,7 +143,7 @@ enum tocsin_status renewal_from_record(struct renewals *all, const struct engine
 bool renewals_make_room(struct renewals *all)
 {
     uint32_t wanted = all->by_id.count + all->staged + 1;
-    if (!number_map_make_room(&all->by_id, wanted))
+    if (!number_map_make_room(&all->by_id, wanted) || !beats_make_room(all->beats, wanted))
         return false;
     if (wanted <= all->list_room)
         return true;
@@ -160,9 +166,11 @@ void renewal_install(struct renewals *all, struct renewal *renewal)
     (void)fits;
 }
 
-void renewal_remove(struct renewal *renewal)
+void renewal_remove(struct renewal *renewal, enum renewal_state state)
 {
     struct renewals *all = renewal->all;
+    all->stats.ended[state]++;
+    renewal->state = state;
     renewal_stop_beats(renewal);
     renewal_count_health(renewal, -1);
     number_map_drop(&all->by_id, renewal->number);
@@ -200,19 +208,30 @@ static void on_load(void *service, const struct engine_head *head)
 
 static void read_more(struct renewals *all);
 
-static void take_up(struct renewals *all, const struct engine_record *record)
+enum tocsin_status renewal_take_up(struct renewals *all, const struct engine_record *record,
+                                   struct renewal **ret_renewal)
 {
     struct renewal *renewal;
-    if (record->mark >= RENEWAL_COMPLETED)
-        return;
-    if (renewal_from_record(all, record, &renewal) != TOCSIN_OK || !renewals_make_room(all)) {
-        all->stats.unread++;
-        if (renewal != NULL)
-            renewal_release(renewal);
-        return;
+    enum tocsin_status status = renewal_from_record(all, record, &renewal);
+    if (status != TOCSIN_OK)
+        return status;
+    if (!renewals_make_room(all)) {
+        renewal_release(renewal);
+        return TOCSIN_NO_MEMORY;
     }
     renewal_install(all, renewal);
-    if (renewal->state == RENEWAL_ACTIVE && !all->stopped)
+    *ret_renewal = renewal;
+    return TOCSIN_OK;
+}
+
+static void take_up_one(struct renewals *all, const struct engine_record *record)
+{
+    struct renewal *renewal;
+    if (record->mark >= RENEWAL_COMPLETED || renewal_find(all, record->key) != NULL)
+        return; /* it has ended, or its end is being written */
+    if (renewal_take_up(all, record, &renewal) != TOCSIN_OK)
+        all->stats.unread++;
+    else if (renewal->state == RENEWAL_ACTIVE)
         renewal_start_beats(renewal);
 }
 
@@ -221,7 +240,7 @@ static void read_one(void *arg, enum tocsin_status status, const struct engine_r
     struct renewals *all = arg;
     all->recovery_open--;
     if (status == TOCSIN_OK)
-        take_up(all, record);
+        take_up_one(all, record);
     else
         all->stats.unread += status != TOCSIN_NONE;
     if (!all->in_read_more)

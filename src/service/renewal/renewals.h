@@ -162,7 +162,7 @@ struct renewals_stats {
 void renewals_describe(const struct renewals *renewals, struct renewals_stats *ret_stats);
 /* No samples is not a failure. */
 enum renewals_health renewals_health(const struct renewals *renewals);
-/* The worst of them, at most `most`: for a report. */
+/* Active ones that are not well, at most `most`: for a report. */
 void renewals_each_unhealthy(const struct renewals *renewals, size_t most,
                              void (*fn)(void *arg, struct bytes id, unsigned good_percent,
                                         const char *why),

@@ -19,16 +19,19 @@ struct counters {
     int64_t last_ms; /* wall; 0: none yet */
 };
 
-/* What became of the keys of a round. */
+/* What became of the keys of a round. Each renewal keeps its last one: most have no trouble. */
 struct tally {
     uint64_t of[KEY_RESULTS];
-    uint32_t worst_count; /* keys that are not well, the first few */
-    struct worst {
-        char *key; /* allocated */
-        size_t size;
+    struct trouble *trouble; /* NULL: none, or no memory to tell it */
+};
+struct trouble {
+    char why[WHY_BYTES]; /* for a person */
+    uint32_t worst_count;
+    struct worst { /* keys that are not well, the first few */
+        char *key;
+        size_t key_size;
         enum key_result result;
     } worst[WORST_KEYS];
-    char why[WHY_BYTES];
 };
 
 /* One that has not ended. */
@@ -37,7 +40,7 @@ struct renewal {
     struct renewals *all;
     uint64_t number;   /* of its id */
     uint32_t index;    /* among all of them */
-    uint32_t failures; /* rounds in a row, quick retries not counted */
+    uint32_t failures; /* beats in a row: what is tried in between is not counted */
     struct renewal_spec *spec;
     const struct key_client *client;
     struct round *round;          /* under way */
@@ -51,9 +54,11 @@ struct renewal {
     enum renewal_state ending; /* found by a round, and being written; 0: not so */
     uint16_t window;           /* bit n: the round before n others was good */
     uint8_t window_count;
-    uint8_t quick; /* retries since the last regular beat */
-    bool gone;     /* not among them any more; freed when its round is over */
-    bool told;     /* that it does not work */
+    uint8_t quick;    /* retries since the last regular beat */
+    bool beat_failed; /* since that beat; counted in failures */
+    bool wanted;      /* one more round, as soon as the one under way is over */
+    bool gone;        /* not among them any more; freed when its round is over */
+    bool told;        /* that it does not work */
     uint8_t id_size;
     char id[RENEWAL_ID_BYTES_MAX];
 };
@@ -109,6 +114,9 @@ struct renewal_record {
 };
 enum tocsin_status renewal_decode(const struct engine_record *record,
                                   struct renewal_record *ret_record);
+/* What was asked for: as it was written, whatever the configuration says by now. */
+enum tocsin_status renewal_read_spec(const struct renewal_record *record,
+                                     struct renewal_spec **ret_spec);
 /* The record of it, with this state; due when its strategy ends, or to be forgotten. */
 enum tocsin_status renewal_put(struct renewals *all, struct change *change,
                                const struct renewal *renewal, enum renewal_state state,
@@ -135,14 +143,14 @@ uint64_t renewal_number(const struct renewals *all, struct bytes id);
 struct renewal *renewal_find(const struct renewals *all, struct bytes id);
 /* NULL: no memory. The spec is its own then. */
 struct renewal *renewal_create(struct renewals *all, struct bytes id, struct renewal_spec *spec);
-/* As it was stored. DAMAGED, NO_MEMORY. */
-enum tocsin_status renewal_from_record(struct renewals *all, const struct engine_record *record,
-                                       struct renewal **ret_renewal);
+/* One that is stored is among them from now on, without a beat. DAMAGED, NO_MEMORY. */
+enum tocsin_status renewal_take_up(struct renewals *all, const struct engine_record *record,
+                                   struct renewal **ret_renewal);
 /* Room for one more among them. */
 bool renewals_make_room(struct renewals *all);
 void renewal_install(struct renewals *all, struct renewal *renewal);
-/* It is not among them any more. */
-void renewal_remove(struct renewal *renewal);
+/* It has ended like this, and is not among them any more. */
+void renewal_remove(struct renewal *renewal, enum renewal_state state);
 void renewal_release(struct renewal *renewal);
 void renewals_arm_wake(struct renewals *all);
 /* Everything that was given leaves. */
@@ -160,15 +168,17 @@ enum tocsin_status renewals_on_due(void *service, struct change *change,
 
 /* ---- rounds (round.c) */
 
-/* Begins one, unless it is under way. late_ns: since its beat. */
+/* Begins one, unless it is under way, or must not be. due_ms: of its beat. */
 void renewal_round(struct renewal *renewal, int64_t due_ms);
 void tally_free(struct tally *tally);
+/* Never NULL; also of none. */
+const char *tally_why(const struct tally *tally);
 
 /* ---- beats (beat.c) */
 
 void renewal_start_beats(struct renewal *renewal);
 void renewal_stop_beats(struct renewal *renewal);
-/* What the round came to. */
+/* What a round came to: no key was renewed; it went well; it is to be tried again soon. */
 void renewal_rounded(struct renewal *renewal, bool failed, bool good, bool again);
 /* It is, or is no more, among those whose health counts. */
 void renewal_count_health(const struct renewal *renewal, int by);

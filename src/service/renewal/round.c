@@ -13,11 +13,12 @@
 #include "service/renewal/renewals_inside.h"
 
 enum { JOBS_AT_ONCE = 2, SCAN_PAGE = 1000, FOUND_BYTES_MAX = 64 * 1024 * 1024 };
+#define NO_MEMORY_WHY "there was no memory for all keys"
 
 struct batch {
     struct key_job job; /* first */
     struct round *round;
-    char *words; /* of keys that were found */
+    char *words; /* after the items: of keys that were found */
     struct key_item items[];
 };
 
@@ -32,14 +33,14 @@ struct round {
     bool tested;
     bool giving;
     bool stop;              /* nothing more is begun */
+    bool cut;               /* … because the renewal was stopped */
     bool ended;             /* the strategy: its condition does not hold any more */
     enum key_result broken; /* a scan or a test was refused or failed; 0: none */
     uint32_t open;
-    uint32_t source;   /* where to go on */
-    struct bytes page; /* found keys that wait for their batch */
-    char *page_words;
+    uint32_t source;  /* where to go on */
+    char *page_words; /* found keys, of which these wait for their batch */
+    struct key_walk page;
     struct number_map seen; /* hashes of keys, when there are scans */
-    int64_t ttl_ms;
     int64_t due_ms;
     int64_t began_ms;
     char pattern[];
@@ -53,27 +54,54 @@ void tally_free(struct tally *tally)
 {
     if (tally == NULL)
         return;
-    for (uint32_t i = 0; i < tally->worst_count; i++)
-        free(tally->worst[i].key);
+    for (uint32_t i = 0; tally->trouble != NULL && i < tally->trouble->worst_count; i++)
+        free(tally->trouble->worst[i].key);
+    free(tally->trouble);
     free(tally);
+}
+
+const char *tally_why(const struct tally *tally)
+{
+    return tally != NULL && tally->trouble != NULL ? tally->trouble->why : "";
+}
+
+static struct trouble *trouble_of(struct tally *tally)
+{
+    if (tally->trouble == NULL)
+        tally->trouble = calloc(1, sizeof *tally->trouble);
+    return tally->trouble;
 }
 
 static void count_key(struct tally *tally, const struct key_item *item)
 {
     tally->of[item->result]++;
-    if (key_result_good(item->result) || tally->worst_count == WORST_KEYS)
+    if (key_result_good(item->result))
         return;
-    char *copy = malloc(item->key.size + 1);
-    if (copy == NULL)
+    struct trouble *trouble = trouble_of(tally);
+    if (trouble == NULL || trouble->worst_count == WORST_KEYS)
         return;
-    memcpy(copy, item->key.at, item->key.size);
-    tally->worst[tally->worst_count++] = (struct worst){copy, item->key.size, item->result};
+    struct worst *worst = &trouble->worst[trouble->worst_count];
+    worst->key = malloc(item->key.size + 1);
+    if (worst->key == NULL)
+        return;
+    memcpy(worst->key, item->key.at, item->key.size);
+    worst->key_size = item->key.size;
+    worst->result = item->result;
+    trouble->worst_count++;
 }
 
 static void note_why(struct round *round, const char *why)
 {
-    if (round->tally->why[0] == '\0')
-        (void)snprintf(round->tally->why, sizeof round->tally->why, "%s", why);
+    struct trouble *trouble = trouble_of(round->tally);
+    if (trouble != NULL && trouble->why[0] == '\0')
+        (void)snprintf(trouble->why, sizeof trouble->why, "%s", why);
+}
+
+static void break_off(struct round *round, enum key_result how, const char *why)
+{
+    note_why(round, why);
+    round->broken = how;
+    round->stop = true;
 }
 
 static uint64_t sum_bad(const struct tally *tally)
@@ -86,82 +114,124 @@ static uint64_t sum_bad(const struct tally *tally)
 
 /* ---- the end */
 
-/* What a person is told of a round that did not go well. */
+static bool is_lost(const struct renewal_spec *spec, enum key_result result)
+{
+    return result == KEY_FOREIGN || (spec->owner.at != NULL && result == KEY_MISSING);
+}
+
+/* What a person is told of a round that did not go well: that a key is lost, whatever else there
+ * was; else what the key store said; else what became of the first key. */
 static void explain(struct round *round)
 {
-    struct tally *tally = round->tally;
-    char text[WHY_BYTES];
-    if (tally->worst_count == 0 || tally->why[0] != '\0')
+    struct trouble *trouble = round->tally->trouble;
+    if (trouble == NULL || trouble->worst_count == 0)
         return;
-    const struct worst *worst = &tally->worst[0];
-    (void)snprintf(text, sizeof text, "%.*s: %s", worst->size < 80 ? (int)worst->size : 80,
-                   worst->key, key_result_names[worst->result]);
-    note_why(round, text);
+    uint32_t which = 0;
+    while (which < trouble->worst_count &&
+           !is_lost(round->renewal->spec, trouble->worst[which].result))
+        which++;
+    if (which == trouble->worst_count && trouble->why[0] != '\0')
+        return;
+    const struct worst *worst = &trouble->worst[which == trouble->worst_count ? 0 : which];
+    (void)snprintf(trouble->why, sizeof trouble->why, "%.*s: %s",
+                   worst->key_size < 80 ? (int)worst->key_size : 80, worst->key,
+                   key_result_names[worst->result]);
 }
 
 static void release(struct round *round)
 {
+    tally_free(round->tally);
     number_map_release(&round->seen);
     buffer_release(&round->look.found);
     free(round->page_words);
     free(round);
 }
 
+struct sums {
+    uint64_t good; /* keys */
+    uint64_t bad;
+    bool failed; /* the round: no key was renewed, or nobody knows which there are */
+};
+
+static struct sums sum_up(const struct round *round)
+{
+    const struct tally *tally = round->tally;
+    struct sums sums = {tally->of[KEY_RENEWED] + tally->of[KEY_LONGER] + tally->of[KEY_PERSISTENT],
+                        sum_bad(tally), false};
+    sums.failed = round->broken != 0 || (sums.good == 0 && sums.bad > 0);
+    return sums;
+}
+
+static void count_round(struct round *round, const struct sums *sums)
+{
+    struct renewals *all = round->all;
+    struct counters *counters = &round->renewal->counters;
+    counters->rounds++;
+    counters->success += sums->good;
+    counters->failure += sums->bad;
+    counters->task_failures += sums->failed;
+    if (!sums->failed && !round->cut) {
+        counters->count++;
+        counters->last_ms = engine_wall_ms(all->engine);
+    }
+    all->stats.rounds++;
+    all->stats.rounds_failed += sums->failed;
+    all->stats.keys_renewed += sums->good;
+    all->stats.keys_failed += sums->bad;
+    if (all->watch.rounded != NULL)
+        all->watch.rounded(all->watch.arg, sums->good, sums->bad,
+                           (round->began_ms - round->due_ms) * 1000000,
+                           (engine_now_ms(all->engine) - round->due_ms) * 1000000);
+}
+
+/* What follows from it. A round that was cut short says nothing, except that a key is lost. */
+static void conclude(const struct round *round, const struct sums *sums)
+{
+    struct renewal *renewal = round->renewal;
+    const struct tally *tally = renewal->last;
+    bool lost = tally->of[KEY_FOREIGN] > 0 ||
+                (renewal->spec->owner.at != NULL && tally->of[KEY_MISSING] > 0);
+    if (renewal->state != RENEWAL_ACTIVE || renewal->ending != 0)
+        return;
+    if (lost) {
+        renewal_end(renewal, RENEWAL_LOST, tally_why(tally));
+    } else if (!round->cut) {
+        uint64_t again = tally->of[KEY_REFUSED] + tally->of[KEY_FAILED] + tally->of[KEY_UNKNOWN];
+        bool good = !sums->failed && sums->bad * 5 <= sums->good + sums->bad;
+        renewal_rounded(renewal, sums->failed, good, sums->failed || again > 0);
+    }
+}
+
 static void take_in(struct round *round)
 {
     struct renewal *renewal = round->renewal;
-    struct renewals *all = round->all;
-    struct tally *tally = round->tally;
-    struct counters *counters = &renewal->counters;
-    uint64_t bad = sum_bad(tally);
-    uint64_t good = tally->of[KEY_RENEWED] + tally->of[KEY_LONGER] + tally->of[KEY_PERSISTENT];
-    bool failed = round->broken != 0 || (good == 0 && bad > 0);
-    counters->rounds++;
-    counters->success += good;
-    counters->failure += bad;
-    counters->task_failures += failed;
-    counters->count += !failed;
-    if (!failed)
-        counters->last_ms = engine_wall_ms(all->engine);
-    all->stats.rounds++;
-    all->stats.rounds_failed += failed;
-    all->stats.keys_renewed += good;
-    all->stats.keys_failed += bad;
+    struct sums sums = sum_up(round);
+    explain(round);
     tally_free(renewal->last);
-    renewal->last = tally;
+    renewal->last = round->tally;
+    count_round(round, &sums);
     round->tally = NULL;
-    if (all->watch.rounded != NULL)
-        all->watch.rounded(all->watch.arg, good, bad, (round->began_ms - round->due_ms) * 1000000,
-                           (engine_now_ms(all->engine) - round->due_ms) * 1000000);
-    if (renewal->state != RENEWAL_ACTIVE || renewal->ending != 0)
-        return;
-    bool lost = tally->of[KEY_FOREIGN] > 0 ||
-                (renewal->spec->owner.at != NULL && tally->of[KEY_MISSING] > 0);
-    if (lost) {
-        renewal_end(renewal, RENEWAL_LOST, tally->why);
-    } else {
-        bool again =
-            failed || tally->of[KEY_REFUSED] + tally->of[KEY_FAILED] + tally->of[KEY_UNKNOWN] > 0;
-        renewal_rounded(renewal, failed, !failed && bad * 5 <= good + bad, again);
-    }
+    conclude(round, &sums);
 }
 
 static void finish(struct round *round)
 {
     struct renewal *renewal = round->renewal;
-    bool completed = round->ended;
-    explain(round);
+    struct renewals *all = round->all;
     renewal->round = NULL;
-    round->all->stats.under_way--;
-    if (completed && renewal->state == RENEWAL_ACTIVE && renewal->ending == 0 && !renewal->gone)
+    all->stats.under_way--;
+    if (round->ended && renewal->state == RENEWAL_ACTIVE)
         renewal_end(renewal, RENEWAL_COMPLETED, "");
-    else if (!renewal->gone && !completed)
+    else if (!round->ended && !renewal->gone)
         take_in(round);
-    tally_free(round->tally);
     release(round);
     renewal_answer_waiting(renewal);
-    if (renewal->gone)
+    if (renewal->gone) {
         renewal_release(renewal);
+    } else if (renewal->wanted) {
+        renewal->wanted = false;
+        renewal_round(renewal, engine_now_ms(all->engine));
+    }
 }
 
 /* ---- jobs */
@@ -177,43 +247,64 @@ static void give(struct round *round, struct key_job *job)
     round->client->give(round->client->self, job);
 }
 
+/* The key store is not reached: the keys that are left would only fail, too. */
+static void give_up(struct round *round)
+{
+    const struct renewal_spec *spec = round->renewal->spec;
+    if (!round->stop) {
+        for (uint32_t i = round->source; i < spec->source_count; i++)
+            round->tally->of[KEY_FAILED] += spec->sources[i].type == SOURCE_KEY;
+    }
+    round->stop = true;
+}
+
 static void renewed(struct key_job *job)
 {
     struct batch *batch = (struct batch *)job;
     struct round *round = batch->round;
+    struct renewals *all = round->all;
     for (uint32_t i = 0; i < job->count; i++)
         count_key(round->tally, &job->items[i]);
     if (job->why[0] != '\0')
         note_why(round, job->why);
-    /* Not reached at all: what is left would only fail, too. */
     if (round->tally->of[KEY_FAILED] + round->tally->of[KEY_UNKNOWN] > 0)
-        round->stop = true;
+        give_up(round);
     if (round->tally->of[KEY_FOREIGN] > 0)
         round->stop = true;
-    struct renewals *all = round->all;
-    free(batch->words);
     free(batch);
     round->open--;
     go_on(round);
     renewals_flush(all);
 }
 
-static struct batch *batch_create(struct round *round, uint32_t count)
+static int64_t ttl_now_ms(const struct renewal *renewal)
+{
+    struct renewal_context context = {renewal->counters.count, renewal->counters.last_ms,
+                                      engine_wall_ms(renewal->all->engine)};
+    return strategy_ttl_ms(&renewal->spec->strategy, &context);
+}
+
+/* For so many keys, and so many bytes of them. NULL: the round stops. */
+static struct batch *batch_create(struct round *round, uint32_t count, size_t bytes)
 {
     const struct renewal_spec *spec = round->renewal->spec;
-    struct batch *batch = calloc(1, sizeof *batch + count * sizeof batch->items[0]);
+    int64_t ttl = ttl_now_ms(round->renewal); /* a round takes time: what remains gets less */
+    if (ttl <= 0) {
+        round->cut = round->stop = true;
+        return NULL;
+    }
+    struct batch *batch = calloc(1, sizeof *batch + count * sizeof batch->items[0] + bytes);
     if (batch == NULL) {
-        note_why(round, "there was no memory for all keys");
-        round->broken = KEY_FAILED;
-        round->stop = true;
+        break_off(round, KEY_FAILED, NO_MEMORY_WHY);
         return NULL;
     }
     batch->round = round;
+    batch->words = (char *)(batch->items + count);
     batch->job = (struct key_job){
         .verb = KEY_EXPIRE,
         .items = batch->items,
         .count = 0,
-        .ttl_ms = round->ttl_ms,
+        .ttl_ms = ttl,
         .may_shorten = spec->may_shorten,
         .may_limit = spec->may_limit,
         .value = spec->owner,
@@ -222,25 +313,38 @@ static struct batch *batch_create(struct round *round, uint32_t count)
     return batch;
 }
 
-/* Whether a key comes for the first time; only where a scan could bring it twice. */
+/* Whether a key comes for the first time. By 64 secret bits of it: no two share them. */
 static bool is_new(struct round *round, struct bytes key)
 {
-    if (!round->renewal->spec->scans)
+    const struct renewal_spec *spec = round->renewal->spec;
+    if (!spec->scans && spec->source_count == 1)
         return true;
+    uint64_t most = round->all->limits.scan_keys;
     uint64_t hash = siphash(round->all->hash_key, key.at, key.size) | 1;
     uint32_t value;
+    char why[WHY_BYTES];
     if (number_map_get(&round->seen, hash, &value))
         return false;
-    if (round->seen.count >= round->all->limits.scan_keys ||
-        !number_map_put(&round->seen, hash, 0)) {
-        (void)snprintf(round->tally->why, sizeof round->tally->why,
-                       "more than %llu keys match (limits.renewal_keys)",
-                       (unsigned long long)round->all->limits.scan_keys);
-        round->broken = KEY_REFUSED;
-        round->stop = true;
+    if (spec->scans && round->seen.count >= most) {
+        (void)snprintf(why, sizeof why, "more than %llu keys match (limits.renewal_keys)",
+                       (unsigned long long)most);
+        break_off(round, KEY_REFUSED, why);
+        return false;
+    }
+    if (!number_map_put(&round->seen, hash, 0)) {
+        break_off(round, KEY_FAILED, NO_MEMORY_WHY);
         return false;
     }
     return true;
+}
+
+/* A batch may be without keys: all of them were known already. */
+static void give_batch(struct round *round, struct batch *batch)
+{
+    if (batch->job.count > 0)
+        give(round, &batch->job);
+    else
+        free(batch);
 }
 
 /* The next named keys. */
@@ -252,53 +356,62 @@ static bool give_named(struct round *round)
     uint32_t most = round->all->limits.batch;
     if (most > spec->source_count - round->source)
         most = spec->source_count - round->source;
-    struct batch *batch = batch_create(round, most);
+    struct batch *batch = batch_create(round, most, 0);
     if (batch == NULL)
         return false;
-    for (; batch->job.count < most && spec->sources[round->source].type == SOURCE_KEY;
-         round->source++) {
-        if (is_new(round, spec->sources[round->source].text))
-            batch->items[batch->job.count++].key = spec->sources[round->source].text;
-        if (round->source + 1 == spec->source_count) {
-            round->source++;
-            break;
-        }
-    }
-    if (batch->job.count == 0) {
-        free(batch);
-        return true;
-    }
-    give(round, &batch->job);
-    return true;
-}
-
-/* What a page of a scan has found. */
-static bool give_found(struct round *round)
-{
-    struct key_walk walk = {round->page.at, round->page.at + round->page.size};
-    struct bytes key;
-    uint32_t count = 0;
-    if (round->page_words == NULL)
-        return false;
-    while (key_walk_next(&walk, &key))
-        count++;
-    struct batch *batch = batch_create(round, count);
-    if (batch == NULL)
-        return false;
-    walk = (struct key_walk){round->page.at, round->page.at + round->page.size};
-    while (key_walk_next(&walk, &key)) {
+    for (uint32_t n = 0; n < most && spec->sources[round->source].type == SOURCE_KEY; n++) {
+        struct bytes key = spec->sources[round->source++].text;
         if (is_new(round, key))
             batch->items[batch->job.count++].key = key;
     }
-    batch->words = round->page_words;
-    round->page_words = NULL;
-    if (batch->job.count > 0) {
-        give(round, &batch->job);
-    } else {
-        free(batch->words);
-        free(batch);
-    }
+    give_batch(round, batch);
     return true;
+}
+
+/* A copy: the page goes when its last key has been given. */
+static void add_copy(struct batch *batch, struct bytes key)
+{
+    memcpy(batch->words, key.at, key.size);
+    batch->items[batch->job.count++].key = (struct bytes){batch->words, key.size};
+    batch->words += key.size;
+}
+
+/* The next keys that a page of a scan has found. */
+static bool give_found(struct round *round)
+{
+    struct key_walk ahead = round->page;
+    struct bytes key;
+    uint32_t count = 0;
+    size_t bytes = 0;
+    if (round->page_words == NULL)
+        return false;
+    for (; count < round->all->limits.batch && key_walk_next(&ahead, &key); count++)
+        bytes += key.size;
+    struct batch *batch = batch_create(round, count, bytes);
+    if (batch == NULL)
+        return false;
+    while (count-- > 0 && key_walk_next(&round->page, &key)) {
+        if (is_new(round, key))
+            add_copy(batch, key);
+    }
+    if (round->page.at == round->page.end) {
+        free(round->page_words);
+        round->page_words = NULL;
+    }
+    give_batch(round, batch);
+    return true;
+}
+
+static void take_page(struct round *round, struct key_job *job)
+{
+    size_t size = 0;
+    if (buffer_status(&job->found) != TOCSIN_OK) {
+        break_off(round, KEY_FAILED, NO_MEMORY_WHY);
+        return;
+    }
+    round->page_words = job->found.size > 0 ? buffer_take(&job->found, &size) : NULL;
+    round->page = (struct key_walk){round->page_words, round->page_words + size};
+    round->source += job->cursor == 0;
 }
 
 static void looked(struct key_job *job)
@@ -308,17 +421,12 @@ static void looked(struct key_job *job)
     round->open--;
     round->looking = false;
     if (job->whole != KEY_RENEWED) {
-        note_why(round, job->why);
-        round->broken = job->whole;
-        round->stop = true;
+        break_off(round, job->whole, job->why);
     } else if (job->verb == KEY_TEST) {
         round->ended = job->value.at != NULL ? !job->holds : job->holds != strategy->test_exists;
         round->stop = round->ended;
     } else {
-        size_t size = 0;
-        round->page_words = job->found.size > 0 ? buffer_take(&job->found, &size) : NULL;
-        round->page = (struct bytes){round->page_words, size};
-        round->source += job->cursor == 0;
+        take_page(round, job);
     }
     struct renewals *all = round->all;
     go_on(round);
@@ -382,8 +490,8 @@ static void go_on(struct round *round)
         return; /* a client that answers at once: the loop below goes on */
     round->giving = true;
     do {
-        if (renewal->gone || renewal->state != RENEWAL_ACTIVE || round->all->stopped)
-            round->stop = true;
+        if (renewal->state != RENEWAL_ACTIVE || round->all->stopped)
+            round->cut = round->stop = true;
     } while (may_give(round) && give_more(round));
     round->giving = false;
     if (round->open == 0)
@@ -403,12 +511,11 @@ static size_t longest_pattern(const struct renewal_spec *spec)
 void renewal_round(struct renewal *renewal, int64_t due_ms)
 {
     struct renewals *all = renewal->all;
-    struct renewal_context context = {renewal->counters.count, renewal->counters.last_ms,
-                                      engine_wall_ms(all->engine)};
-    int64_t ttl = strategy_ttl_ms(&renewal->spec->strategy, &context);
-    if (renewal->round != NULL || ttl <= 0) {
-        if (ttl <= 0)
-            renewal_end(renewal, RENEWAL_COMPLETED, "");
+    bool may = renewal->state == RENEWAL_ACTIVE && renewal->ending == 0 && !all->stopped;
+    if (!may || renewal->round != NULL)
+        return;
+    if (ttl_now_ms(renewal) <= 0) {
+        renewal_end(renewal, RENEWAL_COMPLETED, "");
         return;
     }
     struct tally *tally = calloc(1, sizeof *tally);
@@ -416,6 +523,8 @@ void renewal_round(struct renewal *renewal, int64_t due_ms)
     if (tally == NULL || round == NULL) {
         free(tally);
         free(round);
+        renewal->counters.rounds++;
+        renewal->counters.task_failures++;
         renewal_rounded(renewal, true, false, true);
         return;
     }
@@ -423,7 +532,6 @@ void renewal_round(struct renewal *renewal, int64_t due_ms)
     round->all = all;
     round->client = renewal->client;
     round->tally = tally;
-    round->ttl_ms = ttl;
     round->due_ms = due_ms;
     round->began_ms = engine_now_ms(all->engine);
     round->look = (struct key_job){.page = SCAN_PAGE, .done = looked, .arg = round};

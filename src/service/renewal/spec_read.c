@@ -30,6 +30,7 @@ struct word {
 
 struct reading {
     struct json_reader json;
+    const char *field; /* that is being read; NULL: none */
     struct buffer words;
     struct buffer sources; /* struct source_word */
     struct buffer steps;   /* struct renewal_step */
@@ -257,14 +258,14 @@ static bool read_steps(struct reading *reading)
     for (size_t n = 0;; n++) {
         enum json_token token = json_read_next(&reading->json);
         if (token == JSON_READ_ARRAY_END)
-            return n > 0 || complain(reading, "must not be empty");
+            return n > 0 || complain(reading, "steps must not be empty");
         if (token != JSON_READ_OBJECT)
             return token != JSON_READ_BAD &&
-                   complain(reading, "must be a list of {\"count\":…,\"ttl\":…}");
+                   complain(reading, "steps must be a list of {\"count\":…,\"ttl\":…}");
         if (ended)
-            return complain(reading, "only the last one may be without a count");
+            return complain(reading, "of steps only the last one may be without a count");
         if (n == RENEWAL_STEPS_MAX)
-            return complain(reading, "are more than 100");
+            return complain(reading, "steps are more than 100");
         struct json_keys keys = {names, 2, 0};
         struct renewal_step step = {0};
         int64_t count = 0;
@@ -275,7 +276,7 @@ static bool read_steps(struct reading *reading)
                 return false;
         }
         if (step.ttl_ms == 0)
-            return complain(reading, "each of them needs a ttl");
+            return complain(reading, "each of steps needs a ttl");
         step.count = (uint64_t)count;
         ended = count == 0;
         buffer_append(&reading->steps, &step, sizeof step);
@@ -494,6 +495,20 @@ static struct renewal_spec *pack(const struct reading *reading)
     return spec;
 }
 
+/* The reason of the JSON reader is 'byte 17: "ttl": must be …'; ours begins with the field. */
+static void explain(const struct reading *reading, struct tocsin_why *ret_why)
+{
+    const char *text = strstr(reading->json.why.text, ": ");
+    char own[40];
+    if (reading->field == NULL || ret_why == NULL || text == NULL)
+        return;
+    text += 2;
+    int size = snprintf(own, sizeof own, "\"%s\": ", reading->field);
+    if (strncmp(text, own, (size_t)size) == 0)
+        text += size;
+    (void)reason_refuse(ret_why, "%s: %s", reading->field, text);
+}
+
 static enum tocsin_status read_all(struct reading *reading, struct bytes json,
                                    const struct renewal_defaults *defaults, bool *ret_malformed,
                                    struct tocsin_why *ret_why)
@@ -505,20 +520,25 @@ static enum tocsin_status read_all(struct reading *reading, struct bytes json,
     size_t which;
     json_reader_init(&reading->json, json.at, json.size, 0);
     (void)json_read_expect(&reading->json, JSON_READ_OBJECT);
-    while (json_read_field(&reading->json, &keys, &which))
-        (void)read_field(reading, which);
+    while (json_read_field(&reading->json, &keys, &which)) {
+        reading->field = names[which];
+        if (read_field(reading, which))
+            reading->field = NULL;
+    }
     enum tocsin_status status = json_read_finish(&reading->json, ret_why);
+    bool malformed = status != TOCSIN_OK && json_read_malformed(&reading->json);
     if (ret_malformed != NULL)
-        *ret_malformed = status != TOCSIN_OK && json_read_malformed(&reading->json);
+        *ret_malformed = malformed;
+    if (status != TOCSIN_OK && !malformed)
+        explain(reading, ret_why);
     if (buffer_status(&reading->words) == TOCSIN_FULL)
         return reason_refuse(ret_why, "keys: have more than %d bytes in all",
                              RENEWAL_SPEC_BYTES_MAX);
-    if (status == TOCSIN_OK)
-        status = buffer_status(&reading->words);
-    if (status == TOCSIN_OK)
-        status = buffer_status(&reading->sources);
-    if (status == TOCSIN_OK)
-        status = buffer_status(&reading->steps);
+    /* First: what could not be kept looks as if it had not been given. */
+    if (buffer_status(&reading->words) != TOCSIN_OK ||
+        buffer_status(&reading->sources) != TOCSIN_OK ||
+        buffer_status(&reading->steps) != TOCSIN_OK)
+        return TOCSIN_NO_MEMORY;
     return status == TOCSIN_OK ? check(reading, keys.seen, defaults, ret_why) : status;
 }
 
