@@ -190,6 +190,6 @@ int main(int argc, char **argv)
     struct processors after = processors_read();
     results_add(&results, "stolen", "machine", 0, "%",
                 100.0 * (double)(after.stolen - before.stolen) / (double)(after.all - before.all));
-    report_all(&results, options.json_path, options.plot_path, from_ns);
+    report_all(&results, options.json_path, plot_write, options.plot_path, from_ns);
     return 0;
 }

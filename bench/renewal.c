@@ -7,6 +7,7 @@
  *   many   many-cpu      % of a core, on average over one interval of 30 s, 100 000 renewals
  *          many-memory   MB of the server with them
  *          many-latency-p50, -p99  ms from when a renewal was due to its answer
+ *          many-lateness-p50, -p99 of these, until its round began
  *   keys   keys-rate     keys a second through a renewal of 10 000 keys, in batches of 1 000,
  *                        beside redis-benchmark -c 1 -P 1000 with the same command; ratio
  *   hang   hang-p50, -p99      ms of lateness of tasks while 1 000 renewals meet a Redis that hangs
@@ -164,6 +165,7 @@ static void wait_for(const struct server *server, const char *metric, double wan
 static void part_many(struct results *results, const struct options *options)
 {
     static const char latency[] = "tocsin_renewal_latency_seconds";
+    static const char lateness[] = "tocsin_renewal_lateness_seconds";
     struct redis_child redis;
     struct server server;
     char populate[64];
@@ -176,12 +178,14 @@ static void part_many(struct results *results, const struct options *options)
     wait_for(&server, "tocsin_renewal_rounds_total", options->renewals);
     bench_progress("many: one interval of %d s", INTERVAL_S);
     struct histogram before = histogram_read(&server, latency);
+    struct histogram late_before = histogram_read(&server, lateness);
     double failed = metric_read(&server, "tocsin_renewal_keys_failed_total");
     uint64_t cpu_ns = child_cpu_ns(&server.child), from_ns = bench_now_ns();
     usleep(INTERVAL_S * 1000000);
     cpu_ns = child_cpu_ns(&server.child) - cpu_ns;
     double passed_s = (double)(bench_now_ns() - from_ns) / 1e9;
     struct histogram after = histogram_read(&server, latency);
+    struct histogram late_after = histogram_read(&server, lateness);
     failed = metric_read(&server, "tocsin_renewal_keys_failed_total") - failed;
     double rounds = after.upto[BOUNDS] - before.upto[BOUNDS];
     if (failed > 0 || rounds < options->renewals * 0.9)
@@ -191,6 +195,10 @@ static void part_many(struct results *results, const struct options *options)
                 (double)child_rss_bytes(&server.child) / 1e6);
     results_add(results, "many-latency-p50", "tocsin", 0, "ms", percentile(&after, &before, 0.5));
     results_add(results, "many-latency-p99", "tocsin", 0, "ms", percentile(&after, &before, 0.99));
+    results_add(results, "many-lateness-p50", "tocsin", 0, "ms",
+                percentile(&late_after, &late_before, 0.5));
+    results_add(results, "many-lateness-p99", "tocsin", 0, "ms",
+                percentile(&late_after, &late_before, 0.99));
     server_drop(&server);
     redis_drop(&redis);
 }
@@ -318,8 +326,8 @@ static void write_hung(void *arg, uint64_t number, struct request_text *ret_text
              (unsigned long long)number);
 }
 
-static void lateness(struct results *results, const struct server *server, const char *p50,
-                     const char *p99)
+static void measure_lateness(struct results *results, const struct server *server, const char *p50,
+                             const char *p99)
 {
     static const char name[] = "tocsin_task_lateness_seconds";
     struct spread spread = {wall_now_ns() / 1000000 + 3000};
@@ -346,11 +354,11 @@ static void part_hang(struct results *results, const struct options *options)
     wait_for(&server, "tocsin_renewal_rounds_total", HUNG);
     for (unsigned round = 0; round < options->rounds; round++) {
         bench_progress("round %u of %u: calm", round + 1, options->rounds);
-        lateness(results, &server, "hang-p50-calm", "hang-p99-calm");
+        measure_lateness(results, &server, "hang-p50-calm", "hang-p99-calm");
         bench_progress("round %u of %u: hung", round + 1, options->rounds);
         kill(redis.child.pid, SIGSTOP);
         double failed = metric_read(&server, "tocsin_renewal_rounds_failed_total");
-        lateness(results, &server, "hang-p50", "hang-p99");
+        measure_lateness(results, &server, "hang-p50", "hang-p99");
         if (metric_read(&server, "tocsin_renewal_rounds_failed_total") <= failed)
             bench_die("nobody noticed that Redis hangs");
         kill(redis.child.pid, SIGCONT);
@@ -472,9 +480,6 @@ int main(int argc, char **argv)
             parts[i].run(&results, &options);
     }
     bench_progress_end();
-    report_print(&results, stdout);
-    report_write(&results, options.json_path);
-    printf("Written to %s, in %.0f s.\n", options.json_path,
-           (double)(bench_now_ns() - from_ns) / 1e9);
+    report_all(&results, options.json_path, NULL, NULL, from_ns);
     return 0;
 }

@@ -133,6 +133,6 @@ int main(int argc, char **argv)
     }
     bench_progress_end();
 
-    report_all(&results, options.json_path, options.plot_path, from_ns);
+    report_all(&results, options.json_path, plot_write, options.plot_path, from_ns);
     return 0;
 }

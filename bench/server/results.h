@@ -47,7 +47,8 @@ void report_write(const struct results *results, const char *path);
 /* How cost grows with what is pending. */
 void plot_write(const struct results *results, const char *path);
 /* All three, and where it was written. plot_path NULL: no picture. */
-void report_all(const struct results *results, const char *json_path, const char *plot_path,
-                uint64_t from_ns);
+typedef void plot_fn(const struct results *results, const char *path);
+void report_all(const struct results *results, const char *json_path, plot_fn *plot,
+                const char *plot_path, uint64_t from_ns);
 
 #endif
