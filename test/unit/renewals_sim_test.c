@@ -448,7 +448,7 @@ TEST(the_judge_names_a_renewal_that_goes_on_although_it_is_paused)
     time_goes_on(3000);
     assert_string_equal(sim.verdict, "");
     renewal->state = RENEWAL_ACTIVE; /* as if pause had forgotten the beats */
-    renewal_start_beats(renewal);
+    renewal_start_beats(renewal, renewal->spec->every_ms);
     assert_non_null(strstr(sim.verdict, "renewed although it is PAUSED"));
     renewal_world_release(&world);
 }

@@ -10,7 +10,7 @@
 #include "schedule/backoff.h"
 #include "service/renewal/renewals_inside.h"
 
-enum { QUICK_RETRIES = 3, QUICK_BASE_MS = 200, QUICK_CAP_MS = 5000 };
+enum { BEATS_AT_ONCE = 256, QUICK_RETRIES = 3, QUICK_BASE_MS = 200, QUICK_CAP_MS = 5000 };
 
 static void arm(struct renewal *renewal, int64_t due_ms)
 {
@@ -21,12 +21,13 @@ static void arm(struct renewal *renewal, int64_t due_ms)
 }
 
 /* The first renewal is at once, or as soon as the round of before is over. */
-void renewal_start_beats(struct renewal *renewal)
+void renewal_start_beats(struct renewal *renewal, int64_t second_ms)
 {
     int64_t now = engine_now_ms(renewal->all->engine);
     if (renewal->ending != 0 || renewal->all->stopped)
         return;
-    renewal->next_ms = now + renewal->spec->every_ms;
+    int64_t tick = beats_tick(renewal->all->beats, now + second_ms);
+    renewal->next_ms = tick > now ? tick : now + second_ms;
     renewal->quick = 0;
     renewal->beat_failed = false;
     renewal->failures = 0;
@@ -82,8 +83,12 @@ void renewals_woken(void *arg)
     struct renewals *all = arg;
     int64_t now = engine_now_ms(all->engine);
     struct beat *beat;
-    while (!all->stopped && (beat = beats_take(all->beats, now)) != NULL)
+    /* The rest in the next turn: others want to be served, too. */
+    for (int i = 0; i < BEATS_AT_ONCE && !all->stopped; i++) {
+        if ((beat = beats_take(all->beats, now)) == NULL)
+            break;
         came_due((struct renewal *)beat, now);
+    }
     renewals_flush(all);
     renewals_arm_wake(all);
 }

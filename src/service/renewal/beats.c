@@ -15,6 +15,7 @@ struct engine_ops {
 struct beats {
     const struct engine_ops *ops;
     struct tocsin_wheel *wheel;
+    int64_t tick_ms;
     struct beat **heap; /* the children of n are 2n and 2n + 1; the first is at 1 */
     size_t size;
     size_t room;
@@ -165,6 +166,7 @@ enum tocsin_status beats_create(const struct beats_options *options, struct beat
     if (beats == NULL)
         return TOCSIN_NO_MEMORY;
     beats->ops = &engines[options->type];
+    beats->tick_ms = options->type == BEATS_TIME_WHEEL ? options->tick_ms : 1;
     if (options->type == BEATS_TIME_WHEEL) {
         const struct tocsin_wheel_level level = {options->tick_ms, options->slots};
         enum tocsin_status status = tocsin_wheel_create(
@@ -217,4 +219,9 @@ bool beats_wake(const struct beats *beats, int64_t *ret_ms)
 size_t beats_count(const struct beats *beats)
 {
     return beats->ops->count(beats);
+}
+
+int64_t beats_tick(const struct beats *beats, int64_t ms)
+{
+    return ms - ms % beats->tick_ms;
 }

@@ -50,5 +50,7 @@ struct beat *beats_take(struct beats *beats, int64_t now_ms);
 /* When to take next; false: nothing is armed. */
 bool beats_wake(const struct beats *beats, int64_t *ret_ms);
 size_t beats_count(const struct beats *beats);
+/* The last tick that is not after it: what is armed for a tick is not late by a part of one. */
+int64_t beats_tick(const struct beats *beats, int64_t ms);
 
 #endif

@@ -121,7 +121,7 @@ enum tocsin_status renewal_put(struct renewals *all, struct change *change,
     json_write_object(&writer);
     json_write_key(&writer, "spec");
     json_write_object(&writer);
-    renewal_spec_write(&writer, renewal->spec);
+    renewal_spec_write(&writer, renewal->spec, SPEC_BRIEF);
     json_write_object_end(&writer);
     write_number(&writer, "created", renewal->created_ms);
     if (ended)
@@ -249,7 +249,7 @@ void renewal_write(struct json_writer *writer, const struct renewal_view *view)
     json_write_string(writer, view->id.at, view->id.size);
     json_write_key(writer, "status");
     json_write_text(writer, renewal_state_names[view->state]);
-    renewal_spec_write(writer, view->spec);
+    renewal_spec_write(writer, view->spec, SPEC_WHOLE);
     write_time(writer, "ended_ms", view->ended_ms);
     json_write_key(writer, "why");
     if (view->why.size == 0)

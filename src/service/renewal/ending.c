@@ -94,7 +94,8 @@ static void done(void *arg, enum tocsin_status status)
     } else if (renewal != NULL && ends) {
         renewal->ending = 0;
         if (status != TOCSIN_CONFLICT && renewal->state == RENEWAL_ACTIVE)
-            renewal_start_beats(renewal); /* it could not be written: it is found again */
+            renewal_start_beats(
+                renewal, renewal->spec->every_ms); /* it could not be written: it is found again */
     } else if (status != TOCSIN_OK && status != TOCSIN_CONFLICT) {
         all->stats.unsaved++;
     }

@@ -21,7 +21,7 @@ struct counters {
 
 /* What became of the keys of a round. Each renewal keeps its last one: most have no trouble. */
 struct tally {
-    uint64_t of[KEY_RESULTS];
+    uint32_t of[KEY_RESULTS];
     struct trouble *trouble; /* NULL: none, or no memory to tell it */
 };
 struct trouble {
@@ -176,7 +176,8 @@ const char *tally_why(const struct tally *tally);
 
 /* ---- beats (beat.c) */
 
-void renewal_start_beats(struct renewal *renewal);
+/* One round at once, the second after so long, then every so often. */
+void renewal_start_beats(struct renewal *renewal, int64_t second_ms);
 void renewal_stop_beats(struct renewal *renewal);
 /* What a round came to: no key was renewed; it went well; it is to be tried again soon. */
 void renewal_rounded(struct renewal *renewal, bool failed, bool good, bool again);

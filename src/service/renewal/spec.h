@@ -29,7 +29,9 @@ enum {
     RENEWAL_KEY_BYTES_MAX = 4096,
     RENEWAL_REDIS_BYTES_MAX = 64,
     RENEWAL_RETRIES_MAX = 1000000,
+    RENEWAL_RETRIES_DEFAULT = 3,
 };
+#define RENEWAL_REDIS_DEFAULT "default"
 #define RENEWAL_MS_MAX (INT64_C(100) * 366 * 24 * 3600 * 1000) /* a hundred years */
 
 enum source_type { SOURCE_KEY, SOURCE_PREFIX, SOURCE_PATTERN };
@@ -80,8 +82,11 @@ struct renewal_defaults {
 enum tocsin_status renewal_spec_read(struct bytes json, const struct renewal_defaults *defaults,
                                      struct renewal_spec **ret_spec, bool *ret_malformed,
                                      struct tocsin_why *ret_why);
-/* Its fields, into an object that is open. */
-void renewal_spec_write(struct json_writer *writer, const struct renewal_spec *spec);
+/* Its fields, into an object that is open: all of them, or without those that are as they are
+ * when nobody says. */
+enum spec_detail { SPEC_WHOLE, SPEC_BRIEF };
+void renewal_spec_write(struct json_writer *writer, const struct renewal_spec *spec,
+                        enum spec_detail detail);
 
 /* ---- strategies: pure functions of the spec and of what has been */
 

@@ -19,7 +19,7 @@
 #include "schedule/reason.h"
 #include "service/renewal/spec.h"
 
-enum { WORD_MAX = RENEWAL_KEY_BYTES_MAX, RETRIES_DEFAULT = 3 };
+enum { WORD_MAX = RENEWAL_KEY_BYTES_MAX };
 
 /* A text among the words. */
 struct word {
@@ -488,7 +488,8 @@ static struct renewal_spec *pack(const struct reading *reading)
     spec->strategy.test_value = word_in(words, &reading->test_value);
     spec->every_ms = reading->every_ms;
     spec->max_retries = (uint32_t)reading->max_retries;
-    spec->redis = reading->redis.given ? word_in(words, &reading->redis) : bytes_of("default");
+    spec->redis =
+        reading->redis.given ? word_in(words, &reading->redis) : bytes_of(RENEWAL_REDIS_DEFAULT);
     spec->owner = word_in(words, &reading->owner);
     spec->may_shorten = reading->may_shorten;
     spec->may_limit = reading->may_limit;
@@ -549,7 +550,7 @@ enum tocsin_status renewal_spec_read(struct bytes json, const struct renewal_def
     struct reading *reading = calloc(1, sizeof *reading);
     if (reading == NULL)
         return TOCSIN_NO_MEMORY;
-    reading->max_retries = RETRIES_DEFAULT;
+    reading->max_retries = RENEWAL_RETRIES_DEFAULT;
     buffer_init(&reading->words, RENEWAL_SPEC_BYTES_MAX);
     buffer_init(&reading->sources, RENEWAL_KEYS_MAX * sizeof(struct source_word));
     buffer_init(&reading->steps, RENEWAL_STEPS_MAX * sizeof(struct renewal_step));

@@ -94,19 +94,29 @@ static void write_strategy(struct json_writer *writer, const struct renewal_stra
     json_write_object_end(writer);
 }
 
-void renewal_spec_write(struct json_writer *writer, const struct renewal_spec *spec)
+static void write_truth(struct json_writer *writer, const char *name, bool value)
 {
+    json_write_key(writer, name);
+    json_write_bool(writer, value);
+}
+
+void renewal_spec_write(struct json_writer *writer, const struct renewal_spec *spec,
+                        enum spec_detail detail)
+{
+    bool whole = detail == SPEC_WHOLE;
     if (spec->name.size > 0)
         write_bytes(writer, "name", spec->name);
     write_sources(writer, spec);
     write_strategy(writer, &spec->strategy);
     write_number(writer, "every", spec->every_ms);
-    write_number(writer, "max_retries", spec->max_retries);
-    write_bytes(writer, "redis", spec->redis);
+    if (whole || spec->max_retries != RENEWAL_RETRIES_DEFAULT)
+        write_number(writer, "max_retries", spec->max_retries);
+    if (whole || !bytes_are(spec->redis, RENEWAL_REDIS_DEFAULT))
+        write_bytes(writer, "redis", spec->redis);
     if (spec->owner.at != NULL)
         write_bytes(writer, "owner", spec->owner);
-    json_write_key(writer, "shorten");
-    json_write_bool(writer, spec->may_shorten);
-    json_write_key(writer, "persistent");
-    json_write_bool(writer, spec->may_limit);
+    if (whole || spec->may_shorten)
+        write_truth(writer, "shorten", spec->may_shorten);
+    if (whole || spec->may_limit)
+        write_truth(writer, "persistent", spec->may_limit);
 }
