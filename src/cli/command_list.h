@@ -31,6 +31,9 @@ extern const struct command countdown_command;
 extern const struct command countdown_watch_command;
 extern const struct command room_command;
 
+/* Keys of a Redis; its verbs are only in verbs. */
+extern const struct command keep_command;
+
 /* Looking on. */
 extern const struct command events_command;
 extern const struct command info_command;

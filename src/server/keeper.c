@@ -103,7 +103,8 @@ void keeper_tick(struct keeper *keeper)
 static char *put_word(char **at, struct bytes word)
 {
     char *copy = *at;
-    memcpy(copy, word.at, word.size);
+    if (word.size > 0)
+        memcpy(copy, word.at, word.size);
     copy[word.size] = '\0';
     *at += word.size + 1;
     return copy;
