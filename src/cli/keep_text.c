@@ -65,12 +65,13 @@ static void add_keys(struct bytes list, char text[LINE_BYTES])
     struct bytes item;
     size_t count = 0;
     for (; fields_item(&list, &item); count++) {
+        char object[LINE_BYTES];
         char key[TEXT_BYTES];
-        char clean[TEXT_BYTES];
-        (void)snprintf(key, sizeof key, "%.*s", (int)(item.size < 60 ? item.size : 60), item.at);
-        table_clean(key, clean, sizeof clean);
-        if (count < SHOWN)
-            add(text, clean);
+        int size = snprintf(object, sizeof object, "{\"key\":%.*s}", (int)item.size, item.at);
+        if (count >= SHOWN)
+            continue;
+        take_text((struct bytes){object, (size_t)size}, "key", key);
+        add(text, size < LINE_BYTES ? key : "(a long key)");
     }
     if (count > SHOWN) {
         char more[40];

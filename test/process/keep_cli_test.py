@@ -93,6 +93,8 @@ def what_is_wrong_is_refused(server):
 
 @shared
 def several_are_paused_resumed_renewed_and_cancelled(server):
+    shown = good(server, "show", good(server, 'a"b', "c\u00e9", "d", "e", "f", "--redis", "mock").strip())
+    holds(shown, 'keys         a"b, c\u00e9, d, 2 more\n')
     ids = [good(server, f"m:{n}", "--redis", "mock", "--name", f"number {n}").strip() for n in range(3)]
     same(good(server, "pause", *ids[:2]).splitlines()[0].startswith(f"{ids[0]} PAUSED: "), True)
     table = good(server, "ls", "--all")
