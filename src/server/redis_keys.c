@@ -16,16 +16,13 @@ struct jobs {
     struct key_job **end;
 };
 
-/* One server. What is above the line belongs to the service's thread, below it to ours, and what
- * they share is under the lock. */
+/* One server. What both threads use is under the lock, or never changes. */
 struct server_keys {
-    struct redis_place place; /* first; ours */
+    struct redis_place place; /* first; our thread's, but for its name and done */
     struct redis_keys *keys;
     const struct redis_server *server;
-    bool given; /* since the last flush */
-
-    bool closing; /* there will be no other client */
-
+    bool given;         /* since the last flush: the service's thread's */
+    bool closing;       /* there will be no other client: our thread's */
     struct jobs wanted; /* shared */
     bool connected;     /* shared */
     bool news;          /* shared: to be told */
@@ -189,9 +186,13 @@ static void give(void *self, struct key_job *job)
 {
     struct server_keys *of = self;
     (void)pthread_mutex_lock(&of->keys->lock);
-    push(&of->wanted, job);
+    bool stopping = of->keys->stopping; /* the thread may be gone */
+    if (!stopping)
+        push(&of->wanted, job);
     (void)pthread_mutex_unlock(&of->keys->lock);
-    of->given = true;
+    of->given = !stopping;
+    if (stopping)
+        redis_work_fail(&of->place, job, "the server is stopping");
 }
 
 static void flush(void *self)
