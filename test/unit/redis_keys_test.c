@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -117,15 +118,21 @@ static void give(struct keys_world *world, struct kept_job *kept, const char *na
     world->client.flush(world->client.self);
 }
 
-static void until_done(struct keys_world *world, struct kept_job *kept)
+/* Until it has been counted so far; fails when it does not come. */
+static void until(struct keys_world *world, const unsigned *count, unsigned wanted)
 {
     uint64_t until_ns = uv_hrtime() + WORLD_WAIT_S * UINT64_C(1000000000);
-    while (kept->times == 0) {
+    while (*count < wanted) {
         assert_true(uv_hrtime() < until_ns);
         redis_keys_take(world->keys, told, world);
         (void)usleep(200);
     }
-    assert_int_equal(kept->times, 1);
+    assert_int_equal(*count, wanted);
+}
+
+static void until_done(struct keys_world *world, const struct kept_job *kept)
+{
+    until(world, &kept->times, 1);
 }
 
 /* What Redis is told and says, a line each: "PEXPIRE k 5000 GT", ":1", … */
@@ -304,20 +311,13 @@ TEST(what_becomes_of_the_connection_is_told_once)
     assert_int_equal(world.downs, 0);
     assert_true(atomic_load(&world.posts) > 0);
     peer_close(&world.peer);
-    while (world.downs == 0) {
-        redis_keys_take(world.keys, told, &world);
-        (void)usleep(200);
-    }
+    until(&world, &world.downs, 1);
     assert_true(world.why[0] != '\0');
     give(&world, &again, "k");
     greet(&world);
     play(&world, (const char *const[]){"PEXPIRE k 9 GT", ":1", NULL});
     until_done(&world, &again);
-    while (world.ups == 1) {
-        redis_keys_take(world.keys, told, &world);
-        (void)usleep(200);
-    }
-    assert_int_equal(world.ups, 2);
+    until(&world, &world.ups, 2);
     stop(&world);
 }
 
@@ -394,6 +394,7 @@ static bool spawn(struct real *real)
     real->pid = fork();
     assert_true(real->pid >= 0);
     if (real->pid == 0) {
+        (void)prctl(PR_SET_PDEATHSIG, SIGKILL); /* also when a test fails */
         (void)execlp("redis-server", "redis-server", "--port", text, "--bind", "127.0.0.1",
                      "--save", "", "--appendonly", "no", "--dir", "/tmp", "--logfile", "/dev/null",
                      (char *)NULL);
