@@ -242,7 +242,7 @@ static void write_steps(struct json_writer *writer, const char *text)
             memcpy(count, text, (size_t)(sign - text));
             count[sign - text] = '\0';
         }
-        if (options_whole(count, 0, INT64_MAX, &number)) {
+        if (sign != NULL && options_whole(count, 0, INT64_MAX, &number)) {
             json_write_key(writer, "count");
             json_write_uint64(writer, number);
             size -= (size_t)(sign + 1 - text);
@@ -532,7 +532,7 @@ static int cancel_run(int argc, char **argv)
 
 #define VERB(verb, what, long_text, example)                                                       \
     {                                                                                              \
-        .name = "keep " #verb, .text = what, .usage = "ID... [OPTION...]", .about = long_text,     \
+        .name = "keep " #verb, .text = (what), .usage = "ID... [OPTION...]", .about = (long_text), \
         .after = "example: tocsin keep " #verb " " example "\n", .word_name = word_name,           \
         .words_min = 1, .words_max = COMMAND_WORDS_ANY, .client = true, .run = verb##_run          \
     }

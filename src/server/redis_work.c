@@ -161,12 +161,10 @@ static void told_apart(struct call *call, int64_t left_ms)
         ended(call, KEY_MISSING);
     else if (left_ms == -1 && !job->may_limit)
         ended(call, KEY_PERSISTENT);
-    else if (call->tries++ == GT_TRIES)
-        ended(call, KEY_LONGER); /* it changes under our hands, and lives */
+    else if (left_ms >= job->ttl_ms || call->tries++ == GT_TRIES)
+        ended(call, KEY_LONGER); /* or it changes under our hands, and lives */
     else if (left_ms == -1)
         limit(call);
-    else if (left_ms >= job->ttl_ms)
-        ended(call, KEY_LONGER);
     else
         send_plain(call); /* it has changed since */
 }
@@ -304,10 +302,11 @@ void redis_work_begin(struct redis_place *of, struct key_job *job)
     }
     work->of = of;
     work->job = job;
-    work->left = count;
+    work->left = count + 1; /* until all have been given */
     work->ttl_size = (size_t)snprintf(work->ttl, sizeof work->ttl, "%lld",
                                       (long long)(job->ttl_ms > 0 ? job->ttl_ms : 1));
     for (uint32_t i = 0; i < count; i++) {
+        /* left keeps it: NOLINTNEXTLINE(clang-analyzer-unix.Malloc) */
         struct call *call = &work->calls[i];
         call->work = work;
         call->item = looks ? NULL : &job->items[i];
@@ -321,4 +320,5 @@ void redis_work_begin(struct redis_place *of, struct key_job *job)
             send_key(call);
         }
     }
+    one_less(work); /* NOLINT(clang-analyzer-unix.Malloc) */
 }

@@ -229,7 +229,7 @@ TEST(config_takes_addresses_of_redis_apart)
                                       "a=redis://:(hidden)@h",
                                       "a=redis://h:1/1000001"};
     for (size_t i = 0; i < sizeof good / sizeof good[0]; i++) {
-        struct config_redis_url url;
+        struct config_redis_url url = {.port = 0};
         if (!config_form_redis(good[i].text) || !config_form_redis_split(good[i].text, &url))
             fail_msg("%s is refused", good[i].text);
         assert_bytes(url.name, good[i].name);
