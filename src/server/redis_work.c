@@ -306,9 +306,8 @@ void redis_work_begin(struct redis_place *of, struct key_job *job)
     work->ttl_size = (size_t)snprintf(work->ttl, sizeof work->ttl, "%lld",
                                       (long long)(job->ttl_ms > 0 ? job->ttl_ms : 1));
     for (uint32_t i = 0; i < count; i++) {
-        /* left keeps it: NOLINTNEXTLINE(clang-analyzer-unix.Malloc) */
         struct call *call = &work->calls[i];
-        call->work = work;
+        call->work = work; /* left keeps it: NOLINT(clang-analyzer-unix.Malloc) */
         call->item = looks ? NULL : &job->items[i];
         if (looks) {
             send_look(call);
