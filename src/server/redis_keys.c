@@ -154,11 +154,12 @@ static void closed(void *arg)
 static void woken(uv_async_t *async)
 {
     struct redis_keys *keys = async->data;
-    for (size_t i = 0; i < keys->count; i++)
-        take_jobs(&keys->servers[i]);
+    /* Asked first: whatever was given before the stop is there then, to be taken below. */
     (void)pthread_mutex_lock(&keys->lock);
     bool stopping = keys->stopping && !keys->closing;
     (void)pthread_mutex_unlock(&keys->lock);
+    for (size_t i = 0; i < keys->count; i++)
+        take_jobs(&keys->servers[i]);
     if (!stopping)
         return;
     keys->closing = true;

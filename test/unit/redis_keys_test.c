@@ -354,6 +354,33 @@ TEST(a_stop_waits_for_answers_as_long_as_it_was_told)
     }
 }
 
+/* whatever the thread is at when it is told to stop. */
+TEST(no_job_is_lost_that_was_given_just_before_the_stop)
+{
+    enum { JOBS = 2, MOMENTS = 200 };
+    uint64_t rounds = test_effort(2000);
+    for (uint64_t round = 0; round < rounds; round++) {
+        struct keys_world world = {0};
+        struct kept_job kept[JOBS] = {0};
+        start_at(&world, 1); /* nobody is there */
+        for (unsigned i = 0; i < JOBS; i++) {
+            /* The thread wakes up and connects meanwhile: each round finds it elsewhere. */
+            uint64_t until_ns = uv_hrtime() + (i > 0 ? round % MOMENTS * 1000 : 0);
+            while (uv_hrtime() < until_ns)
+                ;
+            kept[i].job.verb = KEY_EXPIRE;
+            give(&world, &kept[i], "a");
+        }
+        redis_keys_stop(world.keys, 0);
+        redis_keys_join(world.keys);
+        redis_keys_take(world.keys, NULL, NULL);
+        for (unsigned i = 0; i < JOBS; i++)
+            assert_int_equal(kept[i].times, 1);
+        redis_keys_destroy(world.keys);
+        assert_int_equal(uv_loop_close(&world.net.uv), 0);
+    }
+}
+
 TEST(a_redis_that_is_not_there_is_a_failure_of_every_key)
 {
     struct keys_world world = {0};
