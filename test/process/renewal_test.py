@@ -564,10 +564,17 @@ def shutdown_waits_ten_seconds_at_most():
         one.pause()
         other.pause()
         wait_for(lambda: server.metric("tocsin_renewal_rounds_open") == 2, "both are under way")
+        asking = http.client.HTTPConnection(server.host, server.port, timeout=PATIENCE)
+        asking.request("POST", f"/v1/renewals/{ids[0]}/renew", b"{}", {"Content-Type": "application/json"})
+        for _ in range(2):
+            server.get("/healthz")  # it is read before the second of these
         began = time.monotonic()
         same(server.stop(), 0, server.said())
         took = time.monotonic() - began
         same(took < 13, True, f"it took {took:.1f} s")
+        answer = asking.getresponse()
+        same((answer.status, json.loads(answer.read())["last"]["unknown"]), (200, 1), "who waited is answered")
+        asking.close()
         server.start()
         same({look(server, id)["status"] for id in ids}, {"ACTIVE"}, "they are all there")
         one.go_on()
