@@ -786,13 +786,19 @@ def servers_have_names_passwords_and_variables():
     with Redis(password="s3cret") as one, Redis(password="other/p@ss:word") as other, Redis() as plain:
         for redis in (one, other, plain):
             redis.say("SET", "k", "v", "PX", 5000)
+        plain.say("ACL", "SETUSER", "ada", "on", ">pw", "~*", "+@all")
+        plain.say("SELECT", 3)
+        plain.say("SET", "third", "v", "PX", 5000)
+        plain.say("SELECT", 0)
         with Server("--set", f"redis.servers=other=redis://:other/p@ss:word@127.0.0.1:{other.port}/0,"
-                             f"plain=redis://127.0.0.1:{plain.port},wrong=redis://:no@127.0.0.1:{other.port}",
+                             f"plain=redis://127.0.0.1:{plain.port},"
+                             f"third=redis://ada:pw@127.0.0.1:{plain.port}/3,wrong=redis://:no@127.0.0.1:{other.port}",
                     variables={"REDIS_HOST": "localhost", "REDIS_PORT": str(one.port),
                                "REDIS_PASSWORD": "s3cret"}) as server:
             for redis, name in ((one, {}), (other, {"redis": "other"}), (plain, {"redis": "plain"})):
                 register(server, keys=["k"], **name)
                 lives(redis, "k", 5 * MINUTE, name)
+            same(results(server, register(server, keys=["third"], redis="third")), {"renewed": 1}, "user, database")
             id = register(server, keys=["k"], redis="wrong")
             holds(look(server, id)["last"]["why"], "wrong: ", "WRONGPASS")
             same("s3cret" in server.said() or "p@ss" in server.said(), False, "a password in the log")
