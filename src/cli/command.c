@@ -236,7 +236,11 @@ int command_run(const struct command *command, int argc, char **argv)
         return EXIT_DONE;
     }
     const struct command *verb = command_find(command->verbs, word);
-    return verb != NULL ? verb->run(argc - 1, argv + 1) : refuse_verb(command, word);
+    if (verb != NULL)
+        return verb->run(argc - 1, argv + 1);
+    bool misspelt = word[0] != '-' && command_nearest(command->verbs, word) != NULL;
+    return command->run != NULL && !misspelt ? command->run(argc, argv)
+                                             : refuse_verb(command, word);
 }
 
 /* ---- help */

@@ -11,8 +11,8 @@
  *     if (!command_begin(&show_command, &words, &show, &code))
  *         return code;
  *
- * One with verbs, such as countdown, only names them: each is a command of its own, whose name
- * is both words, "countdown start".
+ * One with verbs, such as countdown, names them: each is a command of its own, whose name is both
+ * words, "countdown start". It may have a run of its own, too, for what begins with another word.
  */
 #ifndef TOCSIN_CLI_COMMAND_H
 #define TOCSIN_CLI_COMMAND_H
@@ -35,7 +35,7 @@ struct command {
     bool client; /* asks a server: has the options of client.h too, and fills into with them,
                     which begins with a struct client_options */
     const struct command *const *verbs; /* NULL: none, and then there is run. NULL ends them. */
-    int (*run)(int argc, char **argv);
+    int (*run)(int argc, char **argv);  /* beside verbs: of words that are none */
 };
 
 enum { COMMAND_WORDS_ANY = 1 << 30 };

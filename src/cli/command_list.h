@@ -35,6 +35,9 @@ extern const struct command room_command;
 extern const struct command lease_command;
 extern const struct command lease_run_command;
 
+/* Keys of a Redis; its verbs are only in verbs. */
+extern const struct command keep_command;
+
 /* Looking on. */
 extern const struct command events_command;
 extern const struct command info_command;

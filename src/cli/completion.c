@@ -77,6 +77,10 @@ static void print_bash(void)
         if (command->verbs == NULL)
             print_bash_command(command);
     }
+    for (size_t i = 0; commands[i] != NULL; i++) { /* behind its verbs: it takes any word */
+        if (commands[i]->verbs != NULL && commands[i]->run != NULL)
+            print_bash_command(commands[i]);
+    }
     (void)fputs("    *) return ;;\n"
                 "    esac\n"
                 "    case $files in *\" $last \"*)\n"

@@ -125,6 +125,27 @@ static enum tocsin_status check_tokens(struct config *config, struct config_why 
     return TOCSIN_OK;
 }
 
+/* A renewal names its server: a name means one. */
+static enum tocsin_status check_redis(const struct config_list *servers, struct config_why *ret_why)
+{
+    struct config_spot spot = spot_of("redis.servers");
+    for (size_t i = 0; i < servers->count; i++) {
+        struct config_redis_url url;
+        struct config_redis_url other;
+        (void)config_form_redis_split(servers->items[i], &url); /* it fits: config_form.h */
+        if (bytes_are(url.name, "mock"))
+            return config_refuse(ret_why, &spot,
+                                 "the name mock is taken, by a server for trying things out");
+        for (size_t j = 0; j < i; j++) {
+            (void)config_form_redis_split(servers->items[j], &other);
+            if (bytes_equal(url.name, other.name))
+                return config_refuse(ret_why, &spot, "the name %.*s is there twice",
+                                     (int)url.name.size, url.name.at);
+        }
+    }
+    return TOCSIN_OK;
+}
+
 static uint8_t source_of(const struct config *config, const char *path)
 {
     return config->sources[config_row_find(bytes_of(path)) - config_table];
@@ -162,5 +183,7 @@ enum tocsin_status config_finish(struct config *config, struct config_why *ret_w
         status = check_tls(config, ret_why);
     if (status == TOCSIN_OK)
         status = check_limits(&config->limits, ret_why);
+    if (status == TOCSIN_OK)
+        status = check_redis(&config->redis.servers, ret_why);
     return status;
 }

@@ -103,7 +103,8 @@ void keeper_tick(struct keeper *keeper)
 static char *put_word(char **at, struct bytes word)
 {
     char *copy = *at;
-    memcpy(copy, word.at, word.size);
+    if (word.size > 0)
+        memcpy(copy, word.at, word.size);
     copy[word.size] = '\0';
     *at += word.size + 1;
     return copy;
@@ -262,9 +263,17 @@ void keeper_take(struct keeper *keeper)
         redis_keys_take(keeper->threads[i], redis_told, keeper);
 }
 
+/* Of all of them together: they are told before any is waited for. */
+static void stop_threads(struct keeper *keeper)
+{
+    for (size_t i = 0; i < keeper->thread_count; i++)
+        redis_keys_stop(keeper->threads[i], WAIT_MS);
+}
+
 bool keeper_drain(struct keeper *keeper)
 {
     renewals_stop(keeper->renewals);
+    stop_threads(keeper); /* so that a Redis that hangs is given up in time */
     return renewals_under_way(keeper->renewals) == 0;
 }
 
@@ -275,8 +284,9 @@ void keeper_stop(struct keeper *keeper)
     keeper->stopped = true;
     if (keeper->renewals != NULL)
         renewals_stop(keeper->renewals);
+    stop_threads(keeper);
     for (size_t i = 0; i < keeper->thread_count; i++) {
-        redis_keys_stop(keeper->threads[i], WAIT_MS);
+        redis_keys_join(keeper->threads[i]);
         redis_keys_take(keeper->threads[i], NULL, NULL);
     }
     if (keeper->mock != NULL)

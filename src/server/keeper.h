@@ -14,9 +14,9 @@ enum tocsin_status keeper_recover(struct keeper *keeper);
 bool keeper_recovering(const struct keeper *keeper);
 /* What the Redis servers have answered: when the loop was posted. */
 void keeper_take(struct keeper *keeper);
-/* No more rounds are begun; true when none is under way. */
+/* No more rounds are begun, and those under way end within 10 s; true when none is. */
 bool keeper_drain(struct keeper *keeper);
-/* Waits for what is under way, a few seconds at most. Before the engine is destroyed … */
+/* Waits for what is under way, 10 s at most, since the drain if there was one. Before the engine is destroyed … */
 void keeper_stop(struct keeper *keeper);
 /* … and after. */
 void keeper_destroy(struct keeper *keeper);

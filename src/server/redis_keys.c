@@ -1,44 +1,28 @@
 /* SPDX-License-Identifier: MIT */
 #include "server/redis_keys.h"
 
-#include <hiredis/hiredis.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <uv.h>
 
 #include "net/redis.h"
+#include "server/redis_work.h"
 
-enum { WHY_BYTES = 160, TTL_TEXT = 24, GT_TRIES = 3, CALLS_MAX = 1000000 };
-
-/* Returns 1 renewed, 0 missing, -1 for ever, -2 longer, -3 another's value. */
-static const char script[] = "local left = redis.call('PTTL', KEYS[1]) "
-                             "if left == -2 then return 0 end "
-                             "if ARGV[4] == '1' then "
-                             "local value = redis.pcall('GET', KEYS[1]) "
-                             "if value ~= ARGV[5] then return -3 end end "
-                             "if left == -1 and ARGV[3] == '0' then return -1 end "
-                             "if left > tonumber(ARGV[1]) and ARGV[2] == '0' then return -2 end "
-                             "redis.call('PEXPIRE', KEYS[1], ARGV[1]) "
-                             "return 1";
-static const char *const scripts[] = {script};
+enum { WHY_BYTES = 160, CALLS_MAX = 1000000 };
 
 struct jobs {
     struct key_job *first;
     struct key_job **end;
 };
 
-/* One server. What is above the line belongs to the service's thread, below it to ours, and what
- * they share is under the lock. */
+/* One server. What both threads use is under the lock, or never changes. */
 struct server_keys {
+    struct redis_place place; /* first; our thread's, but for its name and done */
     struct redis_keys *keys;
     const struct redis_server *server;
-    bool given; /* since the last flush */
-
-    struct redis *redis;
-    bool old;     /* it knows no GT: the script does it */
-    bool closing; /* there will be no other */
-
+    bool given;         /* since the last flush: the service's thread's */
+    bool closing;       /* there will be no other client: our thread's */
     struct jobs wanted; /* shared */
     bool connected;     /* shared */
     bool news;          /* shared: to be told */
@@ -58,22 +42,6 @@ struct redis_keys {
     struct jobs done; /* shared */
     size_t count;
     struct server_keys servers[];
-};
-
-/* A job on its way, with a call for each of its keys. */
-struct work {
-    struct server_keys *of;
-    struct key_job *job;
-    char ttl[TTL_TEXT];
-    size_t ttl_size;
-    uint32_t left;
-    struct call {
-        struct redis_call call; /* first */
-        struct work *work;
-        struct key_item *item;
-        enum { PLAIN, BY_SCRIPT, ASK_TTL, LIMIT } step;
-        unsigned tries;
-    } calls[];
 };
 
 static void jobs_init(struct jobs *jobs)
@@ -98,8 +66,9 @@ static struct key_job *take_all(struct jobs *jobs)
 
 /* ---- our thread: a job is done */
 
-static void hand_back(struct redis_keys *keys, struct key_job *job)
+static void hand_back(struct redis_place *place, struct key_job *job)
 {
+    struct redis_keys *keys = ((struct server_keys *)place)->keys;
     (void)pthread_mutex_lock(&keys->lock);
     bool first = keys->done.first == NULL;
     push(&keys->done, job);
@@ -108,293 +77,7 @@ static void hand_back(struct redis_keys *keys, struct key_job *job)
         keys->options.post(keys->options.arg);
 }
 
-static void one_less(struct work *work)
-{
-    if (--work->left > 0)
-        return;
-    hand_back(work->of->keys, work->job);
-    free(work);
-}
-
-static void note(struct work *work, const char *why)
-{
-    if (work->job->why[0] == '\0' && why != NULL)
-        (void)snprintf(work->job->why, sizeof work->job->why, "%s: %s", work->of->server->name,
-                       why);
-}
-
-/* The result that an outcome other than ANSWERED means. */
-static enum key_result result_of(enum redis_outcome outcome)
-{
-    switch (outcome) {
-    case REDIS_ANSWERED:
-        return KEY_RENEWED;
-    case REDIS_REFUSED:
-        return KEY_REFUSED;
-    case REDIS_FAILED:
-        return KEY_FAILED;
-    case REDIS_UNKNOWN:
-        break;
-    }
-    return KEY_UNKNOWN;
-}
-
-static const char *words_of(const redisReply *reply, const char *why)
-{
-    return reply != NULL && reply->type == REDIS_REPLY_ERROR ? reply->str : why;
-}
-
-static void ended(struct call *call, enum key_result result)
-{
-    call->item->result = result;
-    one_less(call->work);
-}
-
-/* ---- our thread: renewing a key */
-
-static void expire_done(struct redis_call *base, enum redis_outcome outcome,
-                        const redisReply *reply, const char *why);
-
-static void give_call(struct call *call, const struct bytes *words, size_t count)
-{
-    struct server_keys *of = call->work->of;
-    if (of->redis == NULL) {
-        note(call->work, "the server is stopping");
-        ended(call, KEY_UNKNOWN);
-        return;
-    }
-    call->call.done = expire_done;
-    redis_give(of->redis, &call->call, words, count, of->keys->options.timeout_ms);
-}
-
-/* PEXPIRE key ttl, with GT unless any TTL may be replaced; with XX when one that has none must
- * stay so. */
-static void send_plain(struct call *call)
-{
-    const struct key_job *job = call->work->job;
-    const char *flag = !job->may_shorten ? "GT" : !job->may_limit ? "XX" : NULL;
-    struct bytes words[] = {
-        bytes_of("PEXPIRE"), call->item->key, {call->work->ttl, call->work->ttl_size}, {flag, 2}};
-    call->step = PLAIN;
-    give_call(call, words, flag == NULL ? 3 : 4);
-}
-
-static void send_script(struct call *call)
-{
-    const struct key_job *job = call->work->job;
-    struct server_keys *of = call->work->of;
-    bool owned = job->value.at != NULL;
-    if (of->redis == NULL) {
-        note(call->work, "the server is stopping");
-        ended(call, KEY_UNKNOWN);
-        return;
-    }
-    struct bytes words[] = {
-        {call->work->ttl, call->work->ttl_size}, bytes_of(job->may_shorten ? "1" : "0"),
-        bytes_of(job->may_limit ? "1" : "0"),    bytes_of(owned ? "1" : "0"),
-        owned ? job->value : bytes_of(""),
-    };
-    call->step = BY_SCRIPT;
-    call->call.done = expire_done;
-    redis_give_script(of->redis, &call->call, 0, &call->item->key, 1, words, 5,
-                      of->keys->options.timeout_ms);
-}
-
-static void send_key(struct call *call)
-{
-    if (call->work->job->value.at != NULL || call->work->of->old)
-        send_script(call);
-    else
-        send_plain(call);
-}
-
-static void ask_ttl(struct call *call)
-{
-    struct bytes words[] = {bytes_of("PTTL"), call->item->key};
-    call->step = ASK_TTL;
-    give_call(call, words, 2);
-}
-
-/* One that lives for ever, and may be given an end. */
-static void limit(struct call *call)
-{
-    struct bytes words[] = {bytes_of("PEXPIRE"),
-                            call->item->key,
-                            {call->work->ttl, call->work->ttl_size},
-                            bytes_of("NX")};
-    call->step = LIMIT;
-    give_call(call, words, 4);
-}
-
-/* Why PEXPIRE … said 0. */
-static void told_apart(struct call *call, int64_t left_ms)
-{
-    const struct key_job *job = call->work->job;
-    if (left_ms == -2)
-        ended(call, KEY_MISSING);
-    else if (left_ms == -1 && !job->may_limit)
-        ended(call, KEY_PERSISTENT);
-    else if (call->tries++ == GT_TRIES)
-        ended(call, KEY_LONGER); /* it changes under our hands, and lives */
-    else if (left_ms == -1)
-        limit(call);
-    else if (left_ms >= job->ttl_ms)
-        ended(call, KEY_LONGER);
-    else
-        send_plain(call); /* it has changed since */
-}
-
-static void answered(struct call *call, int64_t number)
-{
-    static const enum key_result by_script[] = {KEY_FOREIGN, KEY_LONGER, KEY_PERSISTENT,
-                                                KEY_MISSING, KEY_RENEWED};
-    if (call->step == ASK_TTL)
-        told_apart(call, number);
-    else if (call->step == BY_SCRIPT && number >= -3 && number <= 1)
-        ended(call, by_script[number + 3]);
-    else if (number == 1)
-        ended(call, KEY_RENEWED);
-    else
-        ask_ttl(call);
-}
-
-static void expire_done(struct redis_call *base, enum redis_outcome outcome,
-                        const redisReply *reply, const char *why)
-{
-    struct call *call = (struct call *)base;
-    bool too_old = outcome == REDIS_REFUSED && call->step == PLAIN && reply != NULL &&
-                   strstr(reply->str, "wrong number of arguments") != NULL;
-    if (too_old) {
-        call->work->of->old = true;
-        send_script(call);
-        return;
-    }
-    if (outcome == REDIS_ANSWERED && reply->type == REDIS_REPLY_INTEGER) {
-        answered(call, reply->integer);
-        return;
-    }
-    note(call->work,
-         outcome == REDIS_ANSWERED ? "an answer that makes no sense" : words_of(reply, why));
-    ended(call, outcome == REDIS_ANSWERED ? KEY_REFUSED : result_of(outcome));
-}
-
-/* ---- our thread: looking */
-
-static void ttl_done(struct redis_call *base, enum redis_outcome outcome, const redisReply *reply,
-                     const char *why)
-{
-    struct call *call = (struct call *)base;
-    bool fine = outcome == REDIS_ANSWERED && reply->type == REDIS_REPLY_INTEGER;
-    call->item->ttl_ms = fine ? reply->integer : -2;
-    if (!fine)
-        note(call->work, words_of(reply, why));
-    ended(call, result_of(outcome));
-}
-
-static void take_page(struct key_job *job, const redisReply *reply)
-{
-    bool fits = reply->type == REDIS_REPLY_ARRAY && reply->elements == 2 &&
-                reply->element[0]->type == REDIS_REPLY_STRING &&
-                reply->element[1]->type == REDIS_REPLY_ARRAY;
-    job->whole = fits ? KEY_RENEWED : KEY_REFUSED;
-    if (!fits)
-        return;
-    job->cursor = strtoull(reply->element[0]->str, NULL, 10);
-    const redisReply *list = reply->element[1];
-    for (size_t i = 0; i < list->elements; i++) {
-        if (list->element[i]->type == REDIS_REPLY_STRING)
-            key_found(job, (struct bytes){list->element[i]->str, (size_t)list->element[i]->len});
-    }
-    if (buffer_status(&job->found) != TOCSIN_OK)
-        job->whole = KEY_FAILED;
-}
-
-static void look_done(struct redis_call *base, enum redis_outcome outcome, const redisReply *reply,
-                      const char *why)
-{
-    struct call *call = (struct call *)base;
-    struct key_job *job = call->work->job;
-    job->whole = result_of(outcome);
-    if (outcome == REDIS_ANSWERED && job->verb == KEY_SCAN) {
-        take_page(job, reply);
-    } else if (outcome == REDIS_ANSWERED) {
-        job->holds =
-            reply->type == REDIS_REPLY_INTEGER
-                ? reply->integer == 1
-                : reply->type == REDIS_REPLY_STRING &&
-                      bytes_equal((struct bytes){reply->str, (size_t)reply->len}, job->value);
-    } else if (outcome == REDIS_REFUSED && job->verb == KEY_TEST &&
-               strncmp(reply->str, "WRONGTYPE", 9) == 0) {
-        job->whole = KEY_RENEWED; /* it is something else than a text: not this value */
-        job->holds = false;
-    }
-    if (job->whole != KEY_RENEWED)
-        note(call->work, words_of(reply, why));
-    one_less(call->work);
-}
-
-static void send_look(struct call *call)
-{
-    const struct key_job *job = call->work->job;
-    struct server_keys *of = call->work->of;
-    char cursor[TTL_TEXT];
-    char page[TTL_TEXT];
-    call->call.done = look_done;
-    if (job->verb == KEY_TEST) {
-        struct bytes words[] = {bytes_of(job->value.at == NULL ? "EXISTS" : "GET"),
-                                job->items[0].key};
-        redis_give(of->redis, &call->call, words, 2, of->keys->options.timeout_ms);
-        return;
-    }
-    (void)snprintf(cursor, sizeof cursor, "%llu", (unsigned long long)job->cursor);
-    (void)snprintf(page, sizeof page, "%u", job->page);
-    struct bytes words[] = {bytes_of("SCAN"), bytes_of(cursor),  bytes_of("MATCH"),
-                            job->pattern,     bytes_of("COUNT"), bytes_of(page)};
-    redis_give(of->redis, &call->call, words, 6, of->keys->options.timeout_ms);
-}
-
 /* ---- our thread: a job has come */
-
-static void fail_job(struct server_keys *of, struct key_job *job, const char *why)
-{
-    for (uint32_t i = 0; i < job->count; i++)
-        job->items[i].result = KEY_FAILED;
-    job->whole = KEY_FAILED;
-    (void)snprintf(job->why, sizeof job->why, "%s: %s", of->server->name, why);
-    hand_back(of->keys, job);
-}
-
-static void begin(struct server_keys *of, struct key_job *job)
-{
-    bool looks = job->verb == KEY_SCAN || job->verb == KEY_TEST;
-    uint32_t count = looks ? 1 : job->count;
-    struct work *work = calloc(1, sizeof *work + count * sizeof work->calls[0]);
-    job->why[0] = '\0';
-    if (work == NULL || count == 0) {
-        free(work);
-        fail_job(of, job, "there was no memory");
-        return;
-    }
-    work->of = of;
-    work->job = job;
-    work->left = count;
-    work->ttl_size = (size_t)snprintf(work->ttl, sizeof work->ttl, "%lld",
-                                      (long long)(job->ttl_ms > 0 ? job->ttl_ms : 1));
-    for (uint32_t i = 0; i < count; i++) {
-        struct call *call = &work->calls[i];
-        call->work = work;
-        call->item = looks ? NULL : &job->items[i];
-        if (looks) {
-            send_look(call);
-        } else if (job->verb == KEY_TTL) {
-            struct bytes words[] = {bytes_of("PTTL"), call->item->key};
-            call->call.done = ttl_done;
-            redis_give(of->redis, &call->call, words, 2, of->keys->options.timeout_ms);
-        } else {
-            send_key(call);
-        }
-    }
-}
 
 static void on_state(void *arg, bool connected, const char *why)
 {
@@ -403,7 +86,7 @@ static void on_state(void *arg, bool connected, const char *why)
     (void)pthread_mutex_lock(&keys->lock);
     of->news = of->connected != connected || (!connected && strcmp(of->why, why) != 0);
     of->connected = connected;
-    of->old = of->old && !connected; /* it may be another one now */
+    of->place.old = of->place.old && !connected; /* it may be another one now */
     (void)snprintf(of->why, sizeof of->why, "%s", why == NULL ? "" : why);
     bool news = of->news;
     (void)pthread_mutex_unlock(&keys->lock);
@@ -416,7 +99,7 @@ static bool reach(struct server_keys *of)
 {
     struct redis_keys *keys = of->keys;
     const struct redis_server *server = of->server;
-    if (of->redis != NULL)
+    if (of->place.redis != NULL)
         return true;
     if (of->closing || redis_create(&keys->uv,
                                     &(struct redis_options){
@@ -425,14 +108,14 @@ static bool reach(struct server_keys *of)
                                         .user = server->user[0] != '\0' ? server->user : NULL,
                                         .password = server->password,
                                         .database = server->database,
-                                        .scripts = scripts,
-                                        .script_count = 1,
+                                        .scripts = redis_work_scripts,
+                                        .script_count = REDIS_WORK_SCRIPTS,
                                         .calls_max = CALLS_MAX,
                                         .seed = keys->options.seed + (uint64_t)(of - keys->servers),
                                         .on_state = on_state,
                                         .arg = of,
                                     },
-                                    &of->redis) != TOCSIN_OK)
+                                    &of->place.redis) != TOCSIN_OK)
         return false;
     keys->open++;
     return true;
@@ -447,9 +130,10 @@ static void take_jobs(struct server_keys *of)
     while (job != NULL) {
         struct key_job *next = job->next;
         if (reach(of))
-            begin(of, job);
+            redis_work_begin(&of->place, job);
         else
-            fail_job(of, job, of->closing ? "the server is stopping" : "there was no memory");
+            redis_work_fail(&of->place, job,
+                            of->closing ? "the server is stopping" : "there was no memory");
         job = next;
     }
 }
@@ -470,19 +154,20 @@ static void closed(void *arg)
 static void woken(uv_async_t *async)
 {
     struct redis_keys *keys = async->data;
-    for (size_t i = 0; i < keys->count; i++)
-        take_jobs(&keys->servers[i]);
+    /* Asked first: whatever was given before the stop is there then, to be taken below. */
     (void)pthread_mutex_lock(&keys->lock);
     bool stopping = keys->stopping && !keys->closing;
     (void)pthread_mutex_unlock(&keys->lock);
+    for (size_t i = 0; i < keys->count; i++)
+        take_jobs(&keys->servers[i]);
     if (!stopping)
         return;
     keys->closing = true;
     keys->open++; /* until all have been asked to */
     for (size_t i = 0; i < keys->count; i++) {
-        struct redis *redis = keys->servers[i].redis;
+        struct redis *redis = keys->servers[i].place.redis;
         keys->servers[i].closing = true;
-        keys->servers[i].redis = NULL;
+        keys->servers[i].place.redis = NULL;
         if (redis != NULL)
             redis_close(redis, keys->wait_ms, closed, keys);
     }
@@ -502,9 +187,13 @@ static void give(void *self, struct key_job *job)
 {
     struct server_keys *of = self;
     (void)pthread_mutex_lock(&of->keys->lock);
-    push(&of->wanted, job);
+    bool stopping = of->keys->stopping; /* the thread may be gone */
+    if (!stopping)
+        push(&of->wanted, job);
     (void)pthread_mutex_unlock(&of->keys->lock);
-    of->given = true;
+    of->given = !stopping;
+    if (stopping)
+        redis_work_fail(&of->place, job, "the server is stopping");
 }
 
 static void flush(void *self)
@@ -564,10 +253,16 @@ void redis_keys_take(struct redis_keys *keys,
 void redis_keys_stop(struct redis_keys *keys, uint32_t wait_ms)
 {
     (void)pthread_mutex_lock(&keys->lock);
+    bool first = !keys->stopping;
     keys->stopping = true;
     keys->wait_ms = wait_ms;
     (void)pthread_mutex_unlock(&keys->lock);
-    (void)uv_async_send(&keys->wake);
+    if (first)
+        (void)uv_async_send(&keys->wake);
+}
+
+void redis_keys_join(struct redis_keys *keys)
+{
     (void)pthread_join(keys->thread, NULL);
 }
 
@@ -592,6 +287,9 @@ enum tocsin_status redis_keys_create(const struct redis_keys_options *options,
     for (size_t i = 0; i < keys->count; i++) {
         keys->servers[i].keys = keys;
         keys->servers[i].server = &options->servers[i * options->stride];
+        keys->servers[i].place = (struct redis_place){.name = keys->servers[i].server->name,
+                                                      .timeout_ms = options->timeout_ms,
+                                                      .done = hand_back};
         jobs_init(&keys->servers[i].wanted);
     }
     if (uv_loop_init(&keys->uv) != 0) {

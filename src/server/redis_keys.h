@@ -6,9 +6,7 @@
  * in the order in which they were given; those that go over together leave as one pipeline for
  * each server. The thread of the service does no I/O, formats nothing and waits for nothing.
  *
- * A key      is renewed by PEXPIRE … GT, so that a longer life is never shortened and one for
- *            ever never ends; what answers 0 is told apart by a PTTL. With an owner, and with
- *            a Redis before version 7, one script does it all.
+ * A job      becomes commands, and their answers results, in redis_work.h.
  * Connected  with the first job, not before: a server without renewals has no Redis.
  * Threads    give, flush, take and stop from one thread, the service's.
  */
@@ -50,10 +48,12 @@ void redis_keys_take(struct redis_keys *keys,
                      void (*told)(void *arg, const char *name, bool connected, const char *why),
                      void *arg);
 
-/* No more jobs may be given. Waits for what is under way, at most wait_ms, and for the thread;
- * all jobs can be taken then. */
+/* From now on jobs fail. Returns at once: what is under way is answered, or given up after wait_ms,
+ * and can be taken as ever. Again: nothing. */
 void redis_keys_stop(struct redis_keys *keys, uint32_t wait_ms);
-/* After redis_keys_stop and a last take. */
+/* After redis_keys_stop: waits for that; all jobs can be taken then. */
+void redis_keys_join(struct redis_keys *keys);
+/* After redis_keys_join and a last take. */
 void redis_keys_destroy(struct redis_keys *keys);
 
 #endif

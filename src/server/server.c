@@ -186,8 +186,9 @@ static void claims_held(void *arg, enum tocsin_status status)
 
 static void stop_when_drained(struct server *server)
 {
-    if (server->held && server->under_way == 0 && engine_idle(server->engine) &&
-        keeper_drain(server->keeper) && server->http_open == 0)
+    bool renewed = keeper_drain(server->keeper); /* first: calls wait for its rounds */
+    if (server->held && server->under_way == 0 && engine_idle(server->engine) && renewed &&
+        server->http_open == 0)
         loop_stop(server->loop);
 }
 

@@ -22,7 +22,8 @@ from support import DESCRIPTION, PATIENCE, TOCSIN, Server, alone, expect, holds,
 
 @test(store="sqlite")
 def health_and_readiness_are_told(server):
-    same(server.get("/healthz").json, {"status": "UP", "reasons": []})
+    same(server.get("/healthz").json, {"status": "UP", "reasons": [],
+                                        "renewals": {"status": "UP", "active": 0, "in_trouble": 0}})
     same(server.get("/readyz").json, {"ready": True})
     head = server.call("HEAD", "/healthz")
     same((head.status, head.body), (200, b""))

@@ -138,8 +138,8 @@ def expect(answer, status, *parts):
 
 class Server:
     def __init__(self, *flags, clock="manual", store="memory", token=None, address="127.0.0.1:0",
-                 keep_port=False, binary=TOCSIN):
-        """keep_port: a start after a kill is where it was before."""
+                 keep_port=False, binary=TOCSIN, variables=None):
+        """keep_port: a start after a kill is where it was before. variables: of its environment."""
         self.folder = tempfile.mkdtemp(prefix="tocsin-test-")
         self.data, self.address, self.keep_port = os.path.join(self.folder, "data"), address, keep_port
         self.words = [binary, "serve", "--data", self.data, "--store", store, "--clock", clock,
@@ -150,6 +150,7 @@ class Server:
             config.chmod(0o600)
             self.words += ["--config", str(config)]
         self.token, self.local, self.process = token, threading.local(), None
+        self.variables = variables or {}
         self.start()
 
     def start(self):
@@ -157,7 +158,8 @@ class Server:
         self.log = open(os.path.join(self.folder, "log"), "ab")
         self.process = subprocess.Popen([*self.words, "--listen", self.address],
                                         stdout=subprocess.PIPE, stderr=self.log,
-                                        stdin=subprocess.DEVNULL, text=True)
+                                        stdin=subprocess.DEVNULL, text=True,
+                                        env={**os.environ, **self.variables})
         line = self.process.stdout.readline()
         match = READY.fullmatch(line)
         if not match:

@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: MIT */
+#include "cli/keep_text.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "cli/fields.h"
+#include "cli/task_text.h"
+#include "schedule/duration.h"
+
+enum { TEXT_BYTES = 256, LINE_BYTES = 600 };
+
+static const char *const good_results[] = {"renewed", "longer", "persistent", NULL};
+static const char *const bad_results[] = {"missing", "foreign", "refused",
+                                          "failed",  "unknown", NULL};
+
+static void take_text(struct bytes json, const char *name, char ret_text[TEXT_BYTES])
+{
+    char text[TEXT_BYTES] = "";
+    (void)fields_text(json, name, text, sizeof text);
+    table_clean(text, ret_text, TEXT_BYTES);
+}
+
+static int64_t number_of(struct bytes json, const char *name)
+{
+    int64_t number = 0;
+    (void)fields_int64(json, name, &number);
+    return number;
+}
+
+static struct bytes object_of(struct bytes json, const char *name)
+{
+    struct bytes raw = {"{}", 2};
+    if (fields_raw(json, name, &raw) && raw.at[0] != '{')
+        raw = (struct bytes){"{}", 2};
+    return raw;
+}
+
+static enum paint paint_of(const char *status)
+{
+    static const struct {
+        const char *status;
+        enum paint paint;
+    } paints[] = {
+        {"ACTIVE", PAINT_GOOD}, {"PAUSED", PAINT_WARN}, {"FAILED", PAINT_BAD}, {"LOST", PAINT_BAD}};
+    for (size_t i = 0; i < sizeof paints / sizeof paints[0]; i++) {
+        if (strcmp(status, paints[i].status) == 0)
+            return paints[i].paint;
+    }
+    return PAINT_DIM;
+}
+
+/* ---- which keys */
+
+static void add(char text[LINE_BYTES], const char *more)
+{
+    size_t used = strlen(text);
+    (void)snprintf(text + used, LINE_BYTES - used, "%s%s", used > 0 ? ", " : "", more);
+}
+
+/* "a, b and 7 more" */
+static void add_keys(struct bytes list, char text[LINE_BYTES])
+{
+    enum { SHOWN = 3 };
+    struct bytes item;
+    size_t count = 0;
+    for (; fields_item(&list, &item); count++) {
+        char object[LINE_BYTES];
+        char key[TEXT_BYTES];
+        int size = snprintf(object, sizeof object, "{\"key\":%.*s}", (int)item.size, item.at);
+        if (count >= SHOWN)
+            continue;
+        take_text((struct bytes){object, (size_t)size}, "key", key);
+        add(text, size < LINE_BYTES ? key : "(a long key)");
+    }
+    if (count > SHOWN) {
+        char more[40];
+        (void)snprintf(more, sizeof more, "%zu more", count - SHOWN);
+        add(text, more);
+    }
+}
+
+static void add_source(struct bytes object, char text[LINE_BYTES])
+{
+    struct bytes list;
+    char word[TEXT_BYTES];
+    char line[TEXT_BYTES + 16];
+    if (fields_raw(object, "keys", &list))
+        add_keys(list, text);
+    take_text(object, "pattern", word);
+    if (word[0] != '\0')
+        add(text, word);
+    take_text(object, "prefix", word);
+    if (word[0] != '\0') {
+        (void)snprintf(line, sizeof line, "%s... (prefix)", word);
+        add(text, line);
+    }
+}
+
+static void say_keys(struct bytes json, char text[LINE_BYTES])
+{
+    struct bytes list;
+    struct bytes item;
+    text[0] = '\0';
+    add_source(json, text);
+    if (fields_raw(json, "any", &list)) {
+        while (fields_item(&list, &item))
+            add_source(item, text);
+    }
+}
+
+/* ---- how it went */
+
+static void add_results(struct bytes last, const char *const *names, char text[LINE_BYTES])
+{
+    for (; *names != NULL; names++) {
+        char word[64];
+        int64_t count = number_of(last, *names);
+        (void)snprintf(word, sizeof word, "%" PRId64 " %s", count, *names);
+        if (count > 0)
+            add(text, word);
+    }
+}
+
+bool keep_text_all_alive(struct bytes json)
+{
+    struct bytes last = object_of(json, "last");
+    int64_t failures = number_of(json, "failures");
+    for (size_t i = 0; bad_results[i] != NULL; i++)
+        failures += number_of(last, bad_results[i]);
+    return failures == 0;
+}
+
+static void say_last(struct bytes json, char text[LINE_BYTES])
+{
+    struct bytes last = object_of(json, "last");
+    text[0] = '\0';
+    add_results(last, good_results, text);
+    add_results(last, bad_results, text);
+    if (text[0] == '\0')
+        add(text, last.size > 2 ? "no keys" : "no round yet");
+}
+
+static void say_every(struct bytes json, char text[DURATION_TEXT_BYTES])
+{
+    duration_format((uint64_t)number_of(json, "every"), text);
+}
+
+/* "97 %"; "-" before the first key */
+static void say_rate(struct bytes metrics, char *text, size_t room)
+{
+    int64_t good = number_of(metrics, "success");
+    int64_t bad = number_of(metrics, "failure");
+    if (good + bad == 0)
+        (void)snprintf(text, room, "-");
+    else
+        (void)snprintf(text, room, "%" PRId64 " %%", good * 100 / (good + bad));
+}
+
+void keep_text_row(struct bytes json, int64_t now_ms, struct table *table)
+{
+    char text[TEXT_BYTES];
+    char line[LINE_BYTES];
+    struct bytes metrics = object_of(json, "metrics");
+    (void)now_ms;
+    take_text(json, "id", text);
+    table_put(table, PAINT_BOLD, "%s", text);
+    take_text(json, "status", text);
+    table_put(table, paint_of(text), "%s", text);
+    take_text(json, "name", text);
+    table_put(table, PAINT_PLAIN, "%s", text);
+    say_keys(json, line);
+    table_put(table, PAINT_PLAIN, "%.60s", line);
+    take_text(json, "redis", text);
+    table_put(table, PAINT_PLAIN, "%s", text);
+    say_every(json, text);
+    table_put(table, PAINT_PLAIN, "%s", text);
+    table_put(table, PAINT_PLAIN, "%" PRId64, number_of(metrics, "total"));
+    say_rate(metrics, text, sizeof text);
+    table_put(table, PAINT_PLAIN, "%s", text);
+}
+
+static void print_text(struct bytes json, const char *name, const char *label)
+{
+    char text[TEXT_BYTES];
+    take_text(json, name, text);
+    if (text[0] != '\0')
+        table_line(label, PAINT_PLAIN, "%s", text);
+}
+
+static void print_time(const char *label, int64_t at_ms, int64_t now_ms)
+{
+    char text[160];
+    if (at_ms <= 0)
+        return;
+    task_text_due(at_ms, now_ms, text, sizeof text);
+    table_line(label, PAINT_PLAIN, "%s", text);
+}
+
+static void print_bad(struct bytes last)
+{
+    struct bytes list;
+    struct bytes item;
+    if (!fields_raw(last, "bad", &list))
+        return;
+    while (fields_item(&list, &item)) {
+        char key[TEXT_BYTES];
+        char result[TEXT_BYTES];
+        take_text(item, "key", key);
+        take_text(item, "result", result);
+        table_line("", PAINT_WARN, "%s: %s", key, result);
+    }
+}
+
+void keep_text_print(struct bytes json, int64_t now_ms)
+{
+    char text[TEXT_BYTES];
+    char line[LINE_BYTES];
+    struct bytes metrics = object_of(json, "metrics");
+    struct bytes strategy;
+    print_text(json, "id", "id");
+    print_text(json, "name", "name");
+    take_text(json, "status", text);
+    table_line("status", paint_of(text), "%s", text);
+    print_text(json, "why", "why");
+    say_keys(json, line);
+    table_line("keys", PAINT_BOLD, "%s", line);
+    print_text(json, "redis", "redis");
+    if (fields_raw(json, "strategy", &strategy))
+        table_line("strategy", PAINT_PLAIN, "%.*s", (int)strategy.size, strategy.at);
+    say_every(json, text);
+    table_line("every", PAINT_PLAIN, "%s", text);
+    print_text(json, "owner", "owner");
+    say_last(json, line);
+    table_line("last round", PAINT_PLAIN, "%s", line);
+    print_bad(object_of(json, "last"));
+    print_text(object_of(json, "last"), "why", "because");
+    say_rate(metrics, text, sizeof text);
+    table_line("rounds", PAINT_PLAIN, "%" PRId64 ", %s of the keys were alive",
+               number_of(metrics, "total"), text);
+    print_time("renewed", number_of(metrics, "last_ms"), now_ms);
+    print_time("next", number_of(json, "next_ms"), now_ms);
+    print_time("created", number_of(metrics, "created_ms"), now_ms);
+    print_time("ended", number_of(json, "ended_ms"), now_ms);
+    table_line("rev", PAINT_PLAIN, "%" PRId64, number_of(json, "rev"));
+}
+
+void keep_text_line(struct bytes json)
+{
+    char id[TEXT_BYTES];
+    char status[TEXT_BYTES];
+    char line[LINE_BYTES];
+    take_text(json, "id", id);
+    take_text(json, "status", status);
+    say_last(json, line);
+    (void)printf("%s%s%s %s%s%s: %s\n", paint_on(PAINT_BOLD), id, paint_off(),
+                 paint_on(paint_of(status)), status, paint_off(), line);
+}
