@@ -70,7 +70,7 @@ def what_is_not_described_is_not_there(server):
     for method, path in (("GET", "/v1"), ("GET", "/v1/tasks/a/b"), ("GET", "/v1/runs/a"), ("GET", "/v1/gamesome"),
                          ("GET", "/v1/tasks/"), ("GET", "//v1/tasks"), ("POST", "/v1/queues/a/b/lease")):
         expect(server.call(method, path), 404, "NOT_FOUND")
-    for method, path in (("POST", "/v1/renewals"), ("POST", "/reserve"), ("GET", "/v1/games")):
+    for method, path in (("GET", "/v1/sales"), ("POST", "/reserve"), ("GET", "/v1/games")):
         expect(server.call(method, path), 400, "VALIDATE_FAILED", "not in this version")
     for method, path, allow in (("PATCH", "/v1/tasks/a", "PUT, GET, HEAD, DELETE"), ("PUT", "/v1/tasks", "POST, GET, HEAD"),
                                 ("GET", "/v1/clock/advance", "POST"), ("DELETE", "/healthz", "GET, HEAD")):

@@ -123,7 +123,8 @@ TEST(rooms_are_listed_page_by_page)
     assert_true(page.done);
     (void)snprintf(wanted, sizeof wanted,
                    "[{\"room_id\":\"%s\",\"game_id\":\"%s-1\",\"mode\":\"PVP\",\"rule\":"
-                   "\"STANDARD\",\"turn_seconds\":30,\"phase\":\"PLAYING\",\"players\":2,"
+                   "\"STANDARD\",\"turn_seconds\":30,\"phase\":\"PLAYING\",\"clock\":{\"mode\":"
+                   "\"turn\",\"bankMs\":30000,\"extraMs\":0,\"periods\":0},\"players\":2,"
                    "\"spectators\":1}]",
                    players.room, players.room);
     assert_string_equal(at(page.text, "rooms"), wanted);
@@ -238,7 +239,8 @@ TEST(the_whole_room_has_every_field_of_the_contract)
         "\"clock\":{\"side\":\"O\",\"leftMs\":18500,\"deadlineEpochMs\":1704067220000,"
         "\"running\":true,\"overdue\":false,\"onTimeout\":\"resign\",\"graceMs\":0,"
         "\"creditedMs\":0,"
-        "\"mode\":\"turn\",\"banks\":null},\"seq\":%s,"
+        "\"mode\":\"turn\",\"rules\":{\"mode\":\"turn\",\"bankMs\":20000,\"extraMs\":0,"
+        "\"periods\":0},\"banks\":null},\"seq\":%s,"
         "\"room_id\":\"%s\",\"game_id\":\"%s-1\",\"turn_seconds\":20}",
         players.room, players.room, players.room, board,
         at(rooms_world_last(&world, 0, "/topic"), "seq"), players.room, players.room);

@@ -8,9 +8,8 @@
  * Promise   of a client: every job comes back once; each key has a result of its own, and it is
  *           the truth (UNKNOWN when nobody can know). A key is never given a TTL of 0, and one
  *           whose value is not the owner's is never touched.
- * Providers make clients: by name, the first of them unless one is named. To add one, fill a
- *           struct key_provider and put it into the registry (providers.c); docs/renewals.md has
- *           an example.
+ * To add    one for another key store, fill a struct key_client and hand it to renewals_add_client
+ *           under a name; docs/renewals.md has an example.
  */
 #ifndef TOCSIN_SERVICE_RENEWAL_KEY_CLIENT_H
 #define TOCSIN_SERVICE_RENEWAL_KEY_CLIENT_H
