@@ -137,7 +137,7 @@ void renewals_each_unhealthy(const struct renewals *all, size_t most,
         if (it->state != RENEWAL_ACTIVE || it->window_count == 0 || !is_unhealthy(it))
             continue;
         fn(arg, (struct bytes){it->id, it->id_size},
-           (unsigned)(good_rounds(it) * 100 / it->window_count), tally_why(it->last));
+           (unsigned)(good_rounds(it) * 100 / it->window_count), tally_why(&it->last));
         most--;
     }
 }
@@ -170,8 +170,8 @@ static void retry_soon(struct renewal *renewal)
 static void tell(struct renewal *renewal)
 {
     struct renewals *all = renewal->all;
-    const struct tally *last = renewal->last;
-    if (renewal->told || last == NULL || last->of[KEY_MISSING] + last->of[KEY_REFUSED] == 0)
+    const struct tally *last = &renewal->last;
+    if (renewal->told || last->of[KEY_MISSING] + last->of[KEY_REFUSED] == 0)
         return;
     renewal->told = true;
     if (all->watch.told != NULL)
@@ -194,7 +194,7 @@ void renewal_rounded(struct renewal *renewal, bool failed, bool good, bool again
     if (renewal->failures > renewal->spec->max_retries) {
         char why[WHY_BYTES];
         (void)snprintf(why, sizeof why, "%u rounds in a row have failed: %.100s", renewal->failures,
-                       tally_why(renewal->last));
+                       tally_why(&renewal->last));
         renewal_end(renewal, RENEWAL_FAILED, why);
     } else if (again) {
         retry_soon(renewal);

@@ -261,7 +261,7 @@ void renewal_write(struct json_writer *writer, const struct renewal_view *view)
                beats ? engine_wall_of(live->all->engine, live->next_ms, STORE_ELAPSED) : 0);
     write_number(writer, "failures", live != NULL ? live->failures : 0);
     write_metrics(writer, live != NULL ? &live->counters : view->counters, view->created_ms);
-    write_last(writer, live != NULL ? live->last : NULL);
+    write_last(writer, live != NULL && live->has_last ? &live->last : NULL);
     json_write_key(writer, "rev");
     json_write_uint64(writer, view->rev);
     json_write_object_end(writer);

@@ -91,10 +91,10 @@ struct renewal *renewal_find(const struct renewals *all, struct bytes id)
 
 struct renewal *renewal_create(struct renewals *all, struct bytes id, struct renewal_spec *spec)
 {
-    struct renewal *renewal = calloc(1, sizeof *renewal);
+    assert(id.size <= RENEWAL_ID_BYTES_MAX);
+    struct renewal *renewal = calloc(1, sizeof *renewal + id.size);
     if (renewal == NULL)
         return NULL;
-    assert(id.size <= sizeof renewal->id);
     renewal->all = all;
     renewal->number = renewal_number(all, id);
     renewal->spec = spec;
@@ -112,7 +112,7 @@ struct renewal *renewal_create(struct renewals *all, struct bytes id, struct ren
 
 void renewal_release(struct renewal *renewal)
 {
-    tally_free(renewal->last);
+    tally_release(&renewal->last);
     free(renewal->spec);
     free(renewal);
 }

@@ -45,7 +45,7 @@ struct renewal {
     const struct key_client *client;
     struct round *round;          /* under way */
     struct renewal_call *waiting; /* for it to be over */
-    struct tally *last;           /* of the last round; NULL: none, or no memory */
+    struct tally last;            /* of the last round, if there was one */
     struct counters counters;
     int64_t created_ms; /* wall */
     int64_t next_ms;    /* the next regular beat */
@@ -59,8 +59,9 @@ struct renewal {
     bool wanted;      /* one more round, as soon as the one under way is over */
     bool gone;        /* not among them any more; freed when its round is over */
     bool told;        /* that it does not work */
+    bool has_last;
     uint8_t id_size;
-    char id[RENEWAL_ID_BYTES_MAX];
+    char id[];
 };
 
 struct renewals {
@@ -170,7 +171,7 @@ enum tocsin_status renewals_on_due(void *service, struct change *change,
 
 /* Begins one, unless it is under way, or must not be. due_ms: of its beat. */
 void renewal_round(struct renewal *renewal, int64_t due_ms);
-void tally_free(struct tally *tally);
+void tally_release(struct tally *tally);
 /* Never NULL; also of none. */
 const char *tally_why(const struct tally *tally);
 

@@ -26,7 +26,7 @@ struct round {
     struct renewal *renewal;
     struct renewals *all;
     const struct key_client *client;
-    struct tally *tally;
+    struct tally tally;
     struct key_job look; /* the test, or the page of a scan */
     struct key_item tested_key;
     bool looking;
@@ -50,19 +50,17 @@ static void go_on(struct round *round);
 
 /* ---- what became of a key */
 
-void tally_free(struct tally *tally)
+void tally_release(struct tally *tally)
 {
-    if (tally == NULL)
-        return;
     for (uint32_t i = 0; tally->trouble != NULL && i < tally->trouble->worst_count; i++)
         free(tally->trouble->worst[i].key);
     free(tally->trouble);
-    free(tally);
+    *tally = (struct tally){.trouble = NULL};
 }
 
 const char *tally_why(const struct tally *tally)
 {
-    return tally != NULL && tally->trouble != NULL ? tally->trouble->why : "";
+    return tally->trouble != NULL ? tally->trouble->why : "";
 }
 
 static struct trouble *trouble_of(struct tally *tally)
@@ -92,7 +90,7 @@ static void count_key(struct tally *tally, const struct key_item *item)
 
 static void note_why(struct round *round, const char *why)
 {
-    struct trouble *trouble = trouble_of(round->tally);
+    struct trouble *trouble = trouble_of(&round->tally);
     if (trouble != NULL && trouble->why[0] == '\0')
         (void)snprintf(trouble->why, sizeof trouble->why, "%s", why);
 }
@@ -123,7 +121,7 @@ static bool is_lost(const struct renewal_spec *spec, enum key_result result)
  * was; else what the key store said; else what became of the first key. */
 static void explain(struct round *round)
 {
-    struct trouble *trouble = round->tally->trouble;
+    struct trouble *trouble = round->tally.trouble;
     if (trouble == NULL || trouble->worst_count == 0)
         return;
     uint32_t which = 0;
@@ -140,7 +138,7 @@ static void explain(struct round *round)
 
 static void release(struct round *round)
 {
-    tally_free(round->tally);
+    tally_release(&round->tally);
     number_map_release(&round->seen);
     buffer_release(&round->look.found);
     free(round->page_words);
@@ -155,7 +153,7 @@ struct sums {
 
 static struct sums sum_up(const struct round *round)
 {
-    const struct tally *tally = round->tally;
+    const struct tally *tally = &round->tally;
     struct sums sums = {tally->of[KEY_RENEWED] + tally->of[KEY_LONGER] + tally->of[KEY_PERSISTENT],
                         sum_bad(tally), false};
     sums.failed = round->broken != 0 || (sums.good == 0 && sums.bad > 0);
@@ -188,7 +186,7 @@ static void count_round(struct round *round, const struct sums *sums)
 static void conclude(const struct round *round, const struct sums *sums)
 {
     struct renewal *renewal = round->renewal;
-    const struct tally *tally = renewal->last;
+    const struct tally *tally = &renewal->last;
     bool lost = tally->of[KEY_FOREIGN] > 0 ||
                 (renewal->spec->owner.at != NULL && tally->of[KEY_MISSING] > 0);
     if (renewal->state != RENEWAL_ACTIVE || renewal->ending != 0)
@@ -207,10 +205,11 @@ static void take_in(struct round *round)
     struct renewal *renewal = round->renewal;
     struct sums sums = sum_up(round);
     explain(round);
-    tally_free(renewal->last);
+    tally_release(&renewal->last);
     renewal->last = round->tally;
+    renewal->has_last = true;
+    round->tally = (struct tally){.trouble = NULL};
     count_round(round, &sums);
-    round->tally = NULL;
     conclude(round, &sums);
 }
 
@@ -253,7 +252,7 @@ static void give_up(struct round *round)
     const struct renewal_spec *spec = round->renewal->spec;
     if (!round->stop) {
         for (uint32_t i = round->source; i < spec->source_count; i++)
-            round->tally->of[KEY_FAILED] += spec->sources[i].type == SOURCE_KEY;
+            round->tally.of[KEY_FAILED] += spec->sources[i].type == SOURCE_KEY;
     }
     round->stop = true;
 }
@@ -264,12 +263,12 @@ static void renewed(struct key_job *job)
     struct round *round = batch->round;
     struct renewals *all = round->all;
     for (uint32_t i = 0; i < job->count; i++)
-        count_key(round->tally, &job->items[i]);
+        count_key(&round->tally, &job->items[i]);
     if (job->why[0] != '\0')
         note_why(round, job->why);
-    if (round->tally->of[KEY_FAILED] + round->tally->of[KEY_UNKNOWN] > 0)
+    if (round->tally.of[KEY_FAILED] + round->tally.of[KEY_UNKNOWN] > 0)
         give_up(round);
-    if (round->tally->of[KEY_FOREIGN] > 0)
+    if (round->tally.of[KEY_FOREIGN] > 0)
         round->stop = true;
     free(batch);
     round->open--;
@@ -518,11 +517,8 @@ void renewal_round(struct renewal *renewal, int64_t due_ms)
         renewal_end(renewal, RENEWAL_COMPLETED, "");
         return;
     }
-    struct tally *tally = calloc(1, sizeof *tally);
     struct round *round = calloc(1, sizeof *round + longest_pattern(renewal->spec));
-    if (tally == NULL || round == NULL) {
-        free(tally);
-        free(round);
+    if (round == NULL) {
         renewal->counters.rounds++;
         renewal->counters.task_failures++;
         renewal_rounded(renewal, true, false, true);
@@ -531,7 +527,6 @@ void renewal_round(struct renewal *renewal, int64_t due_ms)
     round->renewal = renewal;
     round->all = all;
     round->client = renewal->client;
-    round->tally = tally;
     round->due_ms = due_ms;
     round->began_ms = engine_now_ms(all->engine);
     round->look = (struct key_job){.page = SCAN_PAGE, .done = looked, .arg = round};
