@@ -3,6 +3,7 @@
 #include "cli/options.h"
 
 #include <string.h>
+#include <strings.h>
 
 bool options_whole(const char *text, uint64_t min, uint64_t max, uint64_t *ret_value)
 {
@@ -49,4 +50,15 @@ bool options_thousandths(const char *text, uint64_t min, uint64_t max, uint64_t 
         return false;
     *ret_value = value;
     return true;
+}
+
+bool options_word(const char *text, const char *const *words, const char **ret_word)
+{
+    for (; *words != NULL; words++) {
+        if (strcasecmp(text, *words) == 0) {
+            *ret_word = *words;
+            return true;
+        }
+    }
+    return false;
 }
