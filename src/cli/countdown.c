@@ -65,8 +65,9 @@ static bool read_owner(const char *value, void *into)
 
 static bool read_for(const char *value, void *into)
 {
+    uint64_t ms;
     ((struct start *)into)->duration = value;
-    return value[0] != '\0';
+    return options_duration(value, &ms);
 }
 
 static bool read_deadline(const char *value, void *into)
@@ -129,11 +130,12 @@ static void write_wish(const struct start *start, struct buffer *out)
 
 /* A turn that was named and is over is not begun again: nothing runs now, and a script must know.
  * With --json the note is JSON, too. */
-static int judge_start(const struct client *client)
+static int judge_start(const struct start *start, const struct client *client)
 {
     struct countdown_text it;
     print_line(client, NULL);
-    if (!countdown_text_read(call_body(client->call), &it) || strcmp(it.state, "expired") != 0)
+    if (start->version == NULL || !countdown_text_read(call_body(client->call), &it) ||
+        strcmp(it.state, "expired") != 0)
         return EXIT_DONE;
     error_note(client->command->name, "that turn is over and nothing was started; another "
                                       "--version, or none, starts a new one");
@@ -157,7 +159,7 @@ static int put(const struct start *start, const char *key)
             &client,
             &(struct call_request){.method = "PUT", .path = path, .body = {body.data, body.size}});
     if (code == EXIT_DONE)
-        code = judge_start(&client);
+        code = judge_start(start, &client);
     client_release(&client);
     buffer_release(&body);
     return code;
@@ -311,17 +313,18 @@ static int give_run(int argc, char **argv)
     struct client client;
     struct buffer body;
     struct json_writer writer;
+    uint64_t ms;
     int code;
     if (!command_begin(&give_command, &words, &options, &code))
         return code;
+    if (!options_duration(words.at[1], &ms))
+        return command_usage(&give_command, "'%.100s' is no duration such as 5s", words.at[1]);
     buffer_init(&body, CLIENT_PATH_BYTES_MAX);
     json_writer_init(&writer, &body);
     json_write_object(&writer);
     write_field(&writer, "ms", words.at[1]);
     json_write_object_end(&writer);
     code = client_init(&client, &give_command, &options);
-    if (code == EXIT_DONE && buffer_status(&body) != TOCSIN_OK)
-        code = command_usage(&give_command, "'%.100s' is no duration", words.at[1]);
     if (code == EXIT_DONE)
         code = change_one(&client, &(struct change){&give_command, "POST", "/give", NULL},
                           (struct bytes){body.data, body.size}, words.at[0]);

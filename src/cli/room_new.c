@@ -9,7 +9,6 @@
 #include "cli/command_list.h"
 #include "cli/fields.h"
 #include "cli/room_text.h"
-#include "schedule/duration.h"
 
 enum { TURN_SECONDS_MAX = 3600 };
 
@@ -68,10 +67,9 @@ static bool read_ai_timed(const char *value, void *into)
 
 static bool read_duration(const char *value, const char **ret_value)
 {
-    struct tocsin_why why;
     uint64_t ms;
     *ret_value = value;
-    return duration_parse(value, strlen(value), &ms, &why) == TOCSIN_OK;
+    return options_duration(value, &ms);
 }
 
 static bool read_grace(const char *value, void *into)

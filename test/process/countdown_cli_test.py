@@ -72,7 +72,9 @@ def what_is_wrong_is_refused(server):
     holds(refused(server, "start", "w", "--owner", "x", "--for", "1s", "--deadline", "5", code=2),
           "not both")
     holds(refused(server, "start", "--owner", "x", "--for", "1s", code=2), "the key of a countdown")
-    holds(refused(server, "start", "w", "--owner", "x", "--for", "soon"), "for", "400 VALIDATE_FAILED")
+    holds(refused(server, "start", "w", "--owner", "x", "--for", "soon", code=2), "--for 'soon'", "such as 30s")
+    holds(refused(server, "start", "w", "--owner", "x", "--for", "1000000w"), "for", "400 VALIDATE_FAILED")
+    holds(refused(server, "give", "w", "soon", code=2), "'soon' is no duration such as 5s")
     holds(refused(server, "give", "w", code=2), "how much time")
     holds(refused(server, "give", "no-such", "5s"),
           "tocsin countdown give: no-such: there is no such countdown (404 NOT_FOUND)")

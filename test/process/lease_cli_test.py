@@ -72,7 +72,7 @@ def all_verbs(server):
     holds(ask("acquire", "deploy", "--holder", "ada").stdout, f"deploy held: ada has it with fence {lease['fence']}, until")
     refused = ask("acquire", "deploy", "--holder", "bob")
     same(refused.returncode, 1)
-    holds(refused.stderr, "tocsin lease acquire: deploy:", "409 CONFLICT")
+    holds(refused.stderr, "tocsin lease acquire: deploy: ada has it (409 CONFLICT)")
     holds(ask("show", "deploy").stdout, "holder", "ada", "in line", "fence")
     holds(ask("ls").stdout, "NAME", "IN LINE", "deploy", "ada", "1:00")
     kept = ask("keepalive", "deploy", "--holder", "ada", "--fence", str(lease["fence"]), "--ttl", "2m", "--json")
