@@ -191,6 +191,8 @@ static void say_turn(const struct room_text *room, char *ret_text, size_t size)
         (void)snprintf(ret_text, size, "over, a draw");
     else if (room->over)
         (void)snprintf(ret_text, size, "over, %s has won", room->winner);
+    else if (strcmp(room->phase, "WAITING") == 0)
+        (void)snprintf(ret_text, size, "not begun, not all are ready");
     else if (room->overdue)
         (void)snprintf(ret_text, size, "%s to move, the time is up", room->current);
     else if (room->left_ms >= 0 && room->clock_runs)

@@ -187,6 +187,18 @@ TEST(a_game_that_is_over_says_who_has_won)
     assert_string_equal(text, "last      none yet");
 }
 
+TEST(before_the_first_game_it_is_nobodys_turn)
+{
+    struct room_text room;
+    char text[ROOM_TEXT_BYTES];
+    assert_true(room_text_read(room_json(board_of(""), "null", usual), &room));
+    (void)snprintf(room.phase, sizeof room.phase, "WAITING");
+    room_text_fact(&room, &glyphs, 6, text);
+    assert_string_equal(text, "turn      not begun, not all are ready");
+    room_text_say(&room, text);
+    assert_string_equal(text, "WAITING, move 2: not begun, not all are ready");
+}
+
 TEST(a_board_of_another_size_or_of_other_stones_is_refused)
 {
     struct room_text room;
