@@ -94,7 +94,7 @@ static const struct option_row new_rows[] = {
     {"--turn-seconds", "N", "how long each turn may take (as the server is set: 30)",
      "a whole number from 1 to 3600", read_turn_seconds},
     {"--clock", "CLOCK", "or another clock; see below", CLOCK_RULES_FORMS, read_clock},
-    {"--on-timeout", "WHAT", "when the time is up: resign (usual), pass, move or event",
+    {"--on-timeout", "WHAT", "when the time is up: resign (usual), pass, move, event; below",
      "resign, pass, move or event", read_on_timeout},
     {"--grace", "TIME", "once a game so much more for one who is away then, up to 5m",
      "a duration such as 30s", read_grace},
@@ -102,7 +102,7 @@ static const struct option_row new_rows[] = {
      "a duration such as 200ms", read_lag_credit},
     {"--lag-quota", "TIME", "and so much a game (5s), up to 1m", "a duration such as 5s",
      read_lag_quota},
-    {"--ai-timed", "YES|NO", "does the computer play against the clock, too?", "yes or no",
+    {"--ai-timed", "YES|NO", "is the computer timed, too? (as the server is set: no)", "yes or no",
      read_ai_timed},
 };
 
@@ -228,6 +228,11 @@ const struct command room_new_command = {
              "  bronstein:5m+3s   the same, but no more comes back than the move took\n"
              "  delay:5m+3s       each move is free for 3 s, then the 5 min run\n"
              "  byoyomi:1m+3x10s  1 min, then 3 periods of 10 s; one is lost when it is used up\n"
+             "when the time is up:\n"
+             "  resign            the game is lost\n"
+             "  pass              the other side moves; two passes in a row are a draw\n"
+             "  move              a stone near the centre is put in the player's place\n"
+             "  event             it is told, and the clock stands until they move\n"
              "example: tocsin room new --mode PVE --turn-seconds 30\n"
              "         tocsin room new --clock fischer:5m+3s --grace 30s\n",
     .rows = new_rows,

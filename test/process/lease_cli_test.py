@@ -73,6 +73,7 @@ def all_verbs(server):
     refused = ask("acquire", "deploy", "--holder", "bob")
     same(refused.returncode, 1)
     holds(refused.stderr, "tocsin lease acquire: deploy: ada has it (409 CONFLICT)")
+    holds(ask("release", "deploy", "--holder", "bob").stderr, "deploy: it is not yours: ada has it (409 FENCED)")
     holds(ask("show", "deploy").stdout, "holder", "ada", "in line", "fence")
     holds(ask("ls").stdout, "NAME", "IN LINE", "deploy", "ada", "1:00")
     kept = ask("keepalive", "deploy", "--holder", "ada", "--fence", str(lease["fence"]), "--ttl", "2m", "--json")
