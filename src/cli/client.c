@@ -8,9 +8,10 @@
 
 #include "cli/error.h"
 #include "cli/fields.h"
+#include "cli/table.h"
 #include "schedule/duration.h"
 
-enum { TIMEOUT_DEFAULT_MS = 30000, PROBLEM_BYTES = 600 };
+enum { TIMEOUT_DEFAULT_MS = 30000, PROBLEM_BYTES = 600, HOLDER_BYTES = 256 };
 
 static const char url_default[] = "http://127.0.0.1:7400";
 
@@ -145,6 +146,18 @@ struct problem {
     char detail[PROBLEM_BYTES];
 };
 
+/* Of a lease: who has it is worth more than that somebody has. */
+static void name_holder(struct bytes body, struct problem *problem)
+{
+    char holder[HOLDER_BYTES];
+    char clean[HOLDER_BYTES];
+    if (!fields_text(body, "holder", holder, sizeof holder))
+        return;
+    table_clean(holder, clean, sizeof clean);
+    (void)snprintf(problem->detail, sizeof problem->detail, "%s%s has it",
+                   strcmp(problem->code, "FENCED") == 0 ? "it is not yours: " : "", clean);
+}
+
 static void read_problem(const struct call *call, struct problem *ret_problem)
 {
     struct bytes body = call_body(call);
@@ -152,6 +165,7 @@ static void read_problem(const struct call *call, struct problem *ret_problem)
     (void)fields_text(body, "code", ret_problem->code, sizeof ret_problem->code);
     if (!fields_text(body, "detail", ret_problem->detail, sizeof ret_problem->detail))
         (void)fields_text(body, "title", ret_problem->detail, sizeof ret_problem->detail);
+    name_holder(body, ret_problem);
 }
 
 void client_problem(const struct call *call, char *ret_text, size_t room)

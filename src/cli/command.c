@@ -262,7 +262,7 @@ void command_help(const struct command *command, FILE *out)
         print_row(out, command_word(command->verbs[i]), NULL, command->verbs[i]->text);
     for (size_t n = 0; (option = command_option(command, n)) != NULL; n++) {
         if (n == command->row_count)
-            (void)fputs("\nthe server:\n", out);
+            (void)fputs(n > 0 ? "\nthe server:\n" : "the server:\n", out);
         print_row(out, option->name, option->argument, option->text);
     }
     print_row(out, "--help", NULL, "this text");

@@ -29,6 +29,7 @@ extern const struct command incidents_command;
 /* Countdowns and games; the others of their verbs are only in verbs. */
 extern const struct command countdown_command;
 extern const struct command countdown_watch_command;
+extern const struct command room_new_command;
 extern const struct command room_command;
 
 /* Leases; the others of its verbs are only in verbs. */

@@ -1,15 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /* tocsin countdown: time that runs out for somebody. All but watch are here. */
 
+#include <inttypes.h>
 #include <string.h>
 
 #include "base/json_write.h"
 #include "cli/clock_face.h"
 #include "cli/command_list.h"
 #include "cli/countdown_text.h"
+#include "cli/error.h"
 #include "cli/fields.h"
 #include "cli/list.h"
 #include "cli/when.h"
+
+enum { VERSION_BYTES = 24 };
 
 static const struct command start_command;
 static const struct command show_verb;
@@ -61,8 +65,9 @@ static bool read_owner(const char *value, void *into)
 
 static bool read_for(const char *value, void *into)
 {
+    uint64_t ms;
     ((struct start *)into)->duration = value;
-    return value[0] != '\0';
+    return options_duration(value, &ms);
 }
 
 static bool read_deadline(const char *value, void *into)
@@ -88,8 +93,8 @@ static const struct option_row start_rows[] = {
     {"--for", "TIME", "how long: 30s, 1h30m, PT5M", "a duration such as 30s", read_for},
     {"--deadline", "INSTANT", "or until when: 2026-11-15T13:00:00+08:00, or epoch ms",
      "a time such as 2026-11-15T13:00:00Z", read_deadline},
-    {"--version", "TEXT", "which turn it is; the same one keeps its deadline (1)", "a text",
-     read_version},
+    {"--version", "TEXT", "which turn it is; the same one keeps its deadline (without: a new one)",
+     "a text", read_version},
     {"--kind", "KIND", "what is told at the deadline (event)", "a text", read_kind},
 };
 
@@ -104,7 +109,10 @@ static void write_field(struct json_writer *writer, const char *name, const char
 static void write_wish(const struct start *start, struct buffer *out)
 {
     struct json_writer writer;
+    char now[VERSION_BYTES];
     uint64_t ms;
+    /* Whoever names no turn means a new one, also when the last one of the key has just expired. */
+    (void)snprintf(now, sizeof now, "%" PRId64, when_now_ms());
     json_writer_init(&writer, out);
     json_write_object(&writer);
     write_field(&writer, "owner", start->owner);
@@ -115,9 +123,23 @@ static void write_wish(const struct start *start, struct buffer *out)
     } else {
         write_field(&writer, "deadline_ms", start->deadline);
     }
-    write_field(&writer, "version", start->version);
+    write_field(&writer, "version", start->version != NULL ? start->version : now);
     write_field(&writer, "kind", start->kind);
     json_write_object_end(&writer);
+}
+
+/* A turn that was named and is over is not begun again: nothing runs now, and a script must know.
+ * With --json the note is JSON, too. */
+static int judge_start(const struct start *start, const struct client *client)
+{
+    struct countdown_text it;
+    print_line(client, NULL);
+    if (start->version == NULL || !countdown_text_read(call_body(client->call), &it) ||
+        strcmp(it.state, "expired") != 0)
+        return EXIT_DONE;
+    error_note(client->command->name, "that turn is over and nothing was started; another "
+                                      "--version, or none, starts a new one");
+    return EXIT_REFUSED;
 }
 
 static int put(const struct start *start, const char *key)
@@ -137,7 +159,7 @@ static int put(const struct start *start, const char *key)
             &client,
             &(struct call_request){.method = "PUT", .path = path, .body = {body.data, body.size}});
     if (code == EXIT_DONE)
-        print_line(&client, NULL);
+        code = judge_start(start, &client);
     client_release(&client);
     buffer_release(&body);
     return code;
@@ -161,12 +183,15 @@ static int start_run(int argc, char **argv)
 
 static const struct command start_command = {
     .name = "countdown start",
-    .text = "start one, or let the same turn run on",
+    .text = "start one, or let a turn that is named run on",
     .usage = "KEY --owner WHO (--for TIME | --deadline INSTANT) [OPTION...]",
     .about =
-        "Starts a countdown. Asked again with the same version it keeps its deadline, also\n"
-        "when it has expired, and runs on if it was paused; another version is another turn.\n",
-    .after = "example: tocsin countdown start table-1 --owner ada --for 30s\n",
+        "Starts a countdown; one of the same key that runs is replaced. With a --version that is\n"
+        "asked for again it keeps its deadline, and runs on if it was paused; when that turn is\n"
+        "over, nothing is started and the exit code is 1. Without one each start is a new turn:\n"
+        "the version is then the time in ms.\n",
+    .after = "example: tocsin countdown start table-1 --owner ada --for 30s\n"
+             "         tocsin countdown start table-1 --owner ada --for 30s --version game-7:3\n",
     .rows = start_rows,
     .row_count = sizeof start_rows / sizeof start_rows[0],
     .word_name = word_name,
@@ -288,17 +313,18 @@ static int give_run(int argc, char **argv)
     struct client client;
     struct buffer body;
     struct json_writer writer;
+    uint64_t ms;
     int code;
     if (!command_begin(&give_command, &words, &options, &code))
         return code;
+    if (!options_duration(words.at[1], &ms))
+        return command_usage(&give_command, "'%.100s' is no duration such as 5s", words.at[1]);
     buffer_init(&body, CLIENT_PATH_BYTES_MAX);
     json_writer_init(&writer, &body);
     json_write_object(&writer);
     write_field(&writer, "ms", words.at[1]);
     json_write_object_end(&writer);
     code = client_init(&client, &give_command, &options);
-    if (code == EXIT_DONE && buffer_status(&body) != TOCSIN_OK)
-        code = command_usage(&give_command, "'%.100s' is no duration", words.at[1]);
     if (code == EXIT_DONE)
         code = change_one(&client, &(struct change){&give_command, "POST", "/give", NULL},
                           (struct bytes){body.data, body.size}, words.at[0]);

@@ -74,14 +74,16 @@ static bool read_name(const char *value, void *into)
 
 static bool read_ttl(const char *value, void *into)
 {
+    uint64_t ms;
     ((struct keep *)into)->ttl = value;
-    return value[0] != '\0';
+    return options_duration(value, &ms);
 }
 
 static bool read_every(const char *value, void *into)
 {
+    uint64_t ms;
     ((struct keep *)into)->every = value;
-    return value[0] != '\0';
+    return options_duration(value, &ms);
 }
 
 static bool read_until(const char *value, void *into)
@@ -141,7 +143,8 @@ static bool read_wait(const char *value, void *into)
 }
 
 static const struct option_row keep_rows[] = {
-    {"--ttl", "TIME", "how long they live from each renewal on", "a duration such as 5m", read_ttl},
+    {"--ttl", "TIME", "how long they live from each renewal on (as the server is set: 5m)",
+     "a duration such as 5m", read_ttl},
     {"--every", "TIME", "how often; below the ttl (a third of it)", "a duration such as 2m",
      read_every},
     {"--key", "KEY", "also this one, whatever is in its name", "a key", read_key},

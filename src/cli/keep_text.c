@@ -212,6 +212,21 @@ static void print_bad(struct bytes last)
     }
 }
 
+/* The usual one in words; the others as they were written. */
+static void print_strategy(struct bytes strategy)
+{
+    char type[TEXT_BYTES];
+    char ttl[DURATION_TEXT_BYTES];
+    int64_t ms;
+    take_text(strategy, "type", type);
+    if (strcmp(type, "fixed") == 0 && fields_int64(strategy, "ttl", &ms) && ms >= 0) {
+        duration_format((uint64_t)ms, ttl);
+        table_line("ttl", PAINT_PLAIN, "%s", ttl);
+    } else {
+        table_line("strategy", PAINT_PLAIN, "%.*s", (int)strategy.size, strategy.at);
+    }
+}
+
 void keep_text_print(struct bytes json, int64_t now_ms)
 {
     char text[TEXT_BYTES];
@@ -227,7 +242,7 @@ void keep_text_print(struct bytes json, int64_t now_ms)
     table_line("keys", PAINT_BOLD, "%s", line);
     print_text(json, "redis", "redis");
     if (fields_raw(json, "strategy", &strategy))
-        table_line("strategy", PAINT_PLAIN, "%.*s", (int)strategy.size, strategy.at);
+        print_strategy(strategy);
     say_every(json, text);
     table_line("every", PAINT_PLAIN, "%s", text);
     print_text(json, "owner", "owner");
@@ -236,8 +251,9 @@ void keep_text_print(struct bytes json, int64_t now_ms)
     print_bad(object_of(json, "last"));
     print_text(object_of(json, "last"), "why", "because");
     say_rate(metrics, text, sizeof text);
-    table_line("rounds", PAINT_PLAIN, "%" PRId64 ", %s of the keys were alive",
-               number_of(metrics, "total"), text);
+    bool keys = strcmp(text, "-") != 0;
+    table_line("rounds", PAINT_PLAIN, "%" PRId64 "%s%s%s", number_of(metrics, "total"),
+               keys ? ", " : "", keys ? text : "", keys ? " of the keys were alive" : "");
     print_time("renewed", number_of(metrics, "last_ms"), now_ms);
     print_time("next", number_of(json, "next_ms"), now_ms);
     print_time("created", number_of(metrics, "created_ms"), now_ms);

@@ -12,7 +12,6 @@
 #include "cli/list.h"
 #include "cli/task_text.h"
 #include "cli/when.h"
-#include "schedule/duration.h"
 
 enum { TEXT_BYTES = 256, BODY_BYTES_MAX = 8192 };
 
@@ -122,16 +121,16 @@ static bool read_holder(const char *value, void *into)
 
 static bool read_ttl(const char *value, void *into)
 {
+    uint64_t ms;
     ((struct change *)into)->ttl = value;
-    return value[0] != '\0';
+    return options_duration(value, &ms);
 }
 
 static bool read_wait(const char *value, void *into)
 {
     struct change *change = into;
-    struct tocsin_why why;
     change->wait = value;
-    return duration_parse(value, strlen(value), &change->wait_ms, &why) == TOCSIN_OK;
+    return options_duration(value, &change->wait_ms);
 }
 
 static bool read_fence(const char *value, void *into)

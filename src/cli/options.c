@@ -3,6 +3,9 @@
 #include "cli/options.h"
 
 #include <string.h>
+#include <strings.h>
+
+#include "schedule/duration.h"
 
 bool options_whole(const char *text, uint64_t min, uint64_t max, uint64_t *ret_value)
 {
@@ -49,4 +52,21 @@ bool options_thousandths(const char *text, uint64_t min, uint64_t max, uint64_t 
         return false;
     *ret_value = value;
     return true;
+}
+
+bool options_duration(const char *text, uint64_t *ret_ms)
+{
+    struct tocsin_why why;
+    return duration_parse(text, strlen(text), ret_ms, &why) == TOCSIN_OK;
+}
+
+bool options_word(const char *text, const char *const *words, const char **ret_word)
+{
+    for (; *words != NULL; words++) {
+        if (strcasecmp(text, *words) == 0) {
+            *ret_word = *words;
+            return true;
+        }
+    }
+    return false;
 }

@@ -25,5 +25,9 @@ struct option_row {
 bool options_whole(const char *text, uint64_t min, uint64_t max, uint64_t *ret_value);
 /* "12" or "0.25", in thousandths. */
 bool options_thousandths(const char *text, uint64_t min, uint64_t max, uint64_t *ret_value);
+/* "1h30m", as duration.h has it. */
+bool options_duration(const char *text, uint64_t *ret_ms);
+/* The one of the words that it is, in small or large letters; NULL ends them. */
+bool options_word(const char *text, const char *const *words, const char **ret_word);
 
 #endif

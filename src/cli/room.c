@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* tocsin room: gomoku rooms. They are played in a browser; here they are opened and looked at. */
+/* tocsin room: gomoku rooms. They are played in a browser; here they are looked at. */
 
-#include <ctype.h>
 #include <string.h>
 
-#include "base/json_write.h"
 #include "cli/command_list.h"
 #include "cli/error.h"
 #include "cli/fields.h"
@@ -12,146 +10,26 @@
 #include "cli/live.h"
 #include "cli/room_text.h"
 
-enum { ASK_MS = 500, FACT_COL = ROOM_COLS + 4, TURN_SECONDS_MAX = 86400 };
+enum { ASK_MS = 500, FACT_COL = ROOM_COLS + 4 };
 
-static const struct command new_command;
 static const struct command ls_verb;
 static const struct command show_verb;
 static const struct command watch_command;
 
 static const char word_name[] = "the id of a room";
 
-/* ---- new */
-
-struct new_room {
-    struct client_options client; /* first */
-    char mode[16];
-    char rule[16];
-    uint64_t turn_seconds; /* 0: not given */
-};
-
-static bool take_upper(const char *value, char ret_text[16])
-{
-    size_t size = strlen(value);
-    if (size >= 16)
-        return false;
-    for (size_t i = 0; i <= size; i++)
-        ret_text[i] = (char)toupper((unsigned char)value[i]);
-    return true;
-}
-
-static bool read_mode(const char *value, void *into)
-{
-    char *mode = ((struct new_room *)into)->mode;
-    return take_upper(value, mode) && (strcmp(mode, "PVP") == 0 || strcmp(mode, "PVE") == 0);
-}
-
-static bool read_rule(const char *value, void *into)
-{
-    char *rule = ((struct new_room *)into)->rule;
-    return take_upper(value, rule) && (strcmp(rule, "STANDARD") == 0 || strcmp(rule, "RENJU") == 0);
-}
-
-static bool read_turn_seconds(const char *value, void *into)
-{
-    return options_whole(value, 1, TURN_SECONDS_MAX, &((struct new_room *)into)->turn_seconds);
-}
-
-static const struct option_row new_rows[] = {
-    {"--mode", "MODE", "PVP, two players, or PVE, one against the computer", "PVP or PVE",
-     read_mode},
-    {"--rule", "RULE", "STANDARD or RENJU", "STANDARD or RENJU", read_rule},
-    {"--turn-seconds", "N", "how long a turn may take", "a whole number from 1 to 86400",
-     read_turn_seconds},
-};
-
-static void write_wish(const struct new_room *wish, struct buffer *out)
-{
-    struct json_writer writer;
-    json_writer_init(&writer, out);
-    json_write_object(&writer);
-    if (wish->mode[0] != '\0') {
-        json_write_key(&writer, "mode");
-        json_write_text(&writer, wish->mode);
-    }
-    if (wish->rule[0] != '\0') {
-        json_write_key(&writer, "rule");
-        json_write_text(&writer, wish->rule);
-    }
-    if (wish->turn_seconds > 0) {
-        json_write_key(&writer, "turn_seconds");
-        json_write_uint64(&writer, wish->turn_seconds);
-    }
-    json_write_object_end(&writer);
-}
-
-static int print_new(struct client *client)
-{
-    char id[ROOM_TEXT_BYTES];
-    char clean[ROOM_TEXT_BYTES];
-    char path[CLIENT_PATH_BYTES_MAX];
-    if (client->json) {
-        client_print(client);
-        return EXIT_DONE;
-    }
-    if (!fields_text(call_body(client->call), "room_id", id, sizeof id))
-        return command_fail(client->command, "the answer is not a room");
-    if (!client_path(client, "/#/room/", id, "", path))
-        return EXIT_REFUSED;
-    table_clean(id, clean, sizeof clean);
-    (void)printf("%s%s%s\n%s%s\n", paint_on(PAINT_BOLD), clean, paint_off(), client->url, path);
-    return EXIT_DONE;
-}
-
-static int new_run(int argc, char **argv)
-{
-    struct new_room wish = {.turn_seconds = 0};
-    struct words words = {argc, argv};
-    struct client client;
-    struct buffer body;
-    int code;
-    if (!command_begin(&new_command, &words, &wish, &code))
-        return code;
-    buffer_init(&body, CLIENT_PATH_BYTES_MAX);
-    write_wish(&wish, &body);
-    code = client_init(&client, &new_command, &wish.client);
-    if (code == EXIT_DONE)
-        code = client_ask(&client, &(struct call_request){.method = "POST",
-                                                          .path = "/v1/rooms",
-                                                          .body = {body.data, body.size}});
-    if (code == EXIT_DONE)
-        code = print_new(&client);
-    client_release(&client);
-    buffer_release(&body);
-    return code;
-}
-
-static const struct command new_command = {
-    .name = "room new",
-    .text = "open a room",
-    .usage = "[OPTION...]",
-    .about = "Opens a gomoku room, and prints its id and the address to open in a browser.\n",
-    .after = "example: tocsin room new --mode PVE --turn-seconds 30\n",
-    .rows = new_rows,
-    .row_count = sizeof new_rows / sizeof new_rows[0],
-    .client = true,
-    .run = new_run,
-};
-
 /* ---- ls */
 
 struct ls_rooms {
     struct list_options list; /* first */
-    char phase[16];
+    const char *phase;        /* NULL: any */
     bool newest;
 };
 
 static bool read_phase(const char *value, void *into)
 {
-    char *phase = ((struct ls_rooms *)into)->phase;
-    return take_upper(value, phase) &&
-           (strcmp(phase, "WAITING") == 0 || strcmp(phase, "PLAYING") == 0 ||
-            strcmp(phase, "ENDED") == 0);
+    static const char *const phases[] = {"WAITING", "PLAYING", "ENDED", NULL};
+    return options_word(value, phases, &((struct ls_rooms *)into)->phase);
 }
 
 static bool read_newest(const char *value, void *into)
@@ -171,8 +49,8 @@ static const struct option_row ls_rows[] = {
 
 static int ls_run(int argc, char **argv)
 {
-    static const char *const heads[] = {"ROOM",    "MODE",     "RULE",     "PHASE",
-                                        ">TURN S", ">PLAYERS", ">WATCHING"};
+    static const char *const heads[] = {"ROOM",  "MODE",     "RULE",     "PHASE",
+                                        "CLOCK", ">PLAYERS", ">WATCHING"};
     static const struct list rooms = {"rooms", heads, sizeof heads / sizeof heads[0],
                                       room_text_row};
     struct ls_rooms ls = {.list = {.limit = LIST_LIMIT_DEFAULT}};
@@ -184,7 +62,7 @@ static int ls_run(int argc, char **argv)
         return code;
     code = client_init(&client, &ls_verb, &ls.list.client);
     if (code == EXIT_DONE &&
-        ((ls.phase[0] != '\0' && !client_query(&client, "phase", ls.phase, path)) ||
+        ((ls.phase != NULL && !client_query(&client, "phase", ls.phase, path)) ||
          (ls.newest && !client_query(&client, "order", "newest", path))))
         code = EXIT_USAGE;
     if (code == EXIT_DONE)
@@ -363,8 +241,8 @@ static const struct command watch_command = {
 
 /* ---- all of them */
 
-static const struct command *const verbs[] = {&new_command, &ls_verb, &show_verb, &watch_command,
-                                              NULL};
+static const struct command *const verbs[] = {&room_new_command, &ls_verb, &show_verb,
+                                              &watch_command, NULL};
 
 const struct command room_command = {
     .name = "room",

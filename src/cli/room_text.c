@@ -6,6 +6,7 @@
 
 #include "cli/clock_face.h"
 #include "cli/fields.h"
+#include "schedule/duration.h"
 
 static const char *const sides[2] = {"X", "O"};
 
@@ -82,22 +83,37 @@ static void take_seats(struct bytes json, struct room_text *room)
     }
 }
 
+static void take_both(struct bytes json, const char *name, int64_t ret_values[2])
+{
+    struct bytes both;
+    for (size_t i = 0; i < 2 && fields_raw(json, name, &both); i++)
+        (void)fields_int64(both, sides[i], &ret_values[i]);
+}
+
 static void take_clock(struct bytes json, struct room_text *room)
 {
-    struct bytes clock;
-    struct bytes banks;
+    struct bytes clock = {0};
+    struct bytes rules = {0};
+    int64_t turn_seconds = 0;
     room->left_ms = -1;
     room->bank_ms[0] = -1;
     room->bank_ms[1] = -1;
-    if (!fields_raw(json, "clock", &clock))
-        return;
+    (void)fields_int64(json, "turnSeconds", &turn_seconds);
+    if (fields_raw(json, "clock", &clock))
+        (void)fields_raw(clock, "rules", &rules);
+    room->rules = clock_rules_read(rules, turn_seconds);
     (void)fields_int64(clock, "leftMs", &room->left_ms);
     take_text(clock, "side", room->clock_side, sizeof room->clock_side);
+    take_text(clock, "onTimeout", room->on_timeout, sizeof room->on_timeout);
+    (void)fields_int64(clock, "graceMs", &room->grace_ms);
     room->clock_runs = take_flag(clock, "running");
-    if (!fields_raw(clock, "banks", &banks))
-        return;
-    for (size_t i = 0; i < 2; i++)
-        (void)fields_int64(banks, sides[i], &room->bank_ms[i]);
+    room->overdue = take_flag(clock, "overdue");
+    take_both(clock, "banks", room->bank_ms);
+    take_both(clock, "periods", room->periods);
+    for (size_t i = 0; i < 2; i++) { /* never more than the rules have, which can be counted with */
+        if (room->periods[i] < 0 || room->periods[i] > room->rules.periods)
+            room->periods[i] = 0;
+    }
 }
 
 bool room_text_read(struct bytes json, struct room_text *ret_room)
@@ -111,7 +127,6 @@ bool room_text_read(struct bytes json, struct room_text *ret_room)
     take_text(json, "mode", room.mode, sizeof room.mode);
     take_text(json, "rule", room.rule, sizeof room.rule);
     take_text(json, "phase", room.phase, sizeof room.phase);
-    (void)fields_int64(json, "turnSeconds", &room.turn_seconds);
     (void)fields_int64(json, "spectators", &room.spectators);
     (void)fields_int64(json, "seq", &room.seq);
     take_seats(json, &room);
@@ -176,6 +191,10 @@ static void say_turn(const struct room_text *room, char *ret_text, size_t size)
         (void)snprintf(ret_text, size, "over, a draw");
     else if (room->over)
         (void)snprintf(ret_text, size, "over, %s has won", room->winner);
+    else if (strcmp(room->phase, "WAITING") == 0)
+        (void)snprintf(ret_text, size, "not begun, not all are ready");
+    else if (room->overdue)
+        (void)snprintf(ret_text, size, "%s to move, the time is up", room->current);
     else if (room->left_ms >= 0 && room->clock_runs)
         (void)snprintf(ret_text, size, "%s to move, %s left", room->current,
                        clock_face_whole((uint64_t)room->left_ms).text);
@@ -194,33 +213,83 @@ static void say_last(const struct room_text *room, char ret_text[ROOM_TEXT_BYTES
                        last->x, last->y);
 }
 
+/* What runs down now, and the whole periods behind it: "0:42 + 3 x 10s", "0:07 + 2 x 10s", "3 x 10s"
+ * before the first of them runs. */
+static void say_byoyomi(const struct room_text *room, const struct screen_glyphs *glyphs, int side,
+                        char *ret_text, size_t size)
+{
+    char length[DURATION_TEXT_BYTES];
+    bool on = room->clock_runs && strcmp(room->clock_side, sides[side]) == 0;
+    int64_t ms = room->bank_ms[side] > 0 ? room->bank_ms[side] : 0;
+    int64_t whole = room->periods[side];
+    if (on && ms == 0 && whole > 0) {
+        int64_t behind_ms = --whole * room->rules.extra_ms;
+        ms = room->left_ms > behind_ms ? room->left_ms - behind_ms : 0;
+    }
+    duration_format((uint64_t)room->rules.extra_ms, length);
+    size_t used = 0;
+    if (ms > 0 || whole == 0)
+        used = (size_t)snprintf(ret_text, size, "%s%s",
+                                clock_face_whole(ms > 0 ? (uint64_t)ms : 0).text,
+                                whole > 0 ? " + " : "");
+    if (whole > 0)
+        (void)snprintf(ret_text + used, size - used, "%" PRId64 " %s %s", whole, glyphs->times,
+                       length);
+    else if (ms > 0)
+        (void)snprintf(ret_text + used, size - used, ", the last period");
+}
+
 static void say_seat(const struct room_text *room, const struct screen_glyphs *glyphs, int side,
                      char ret_text[ROOM_TEXT_BYTES])
 {
     bool stone = strcmp(glyphs->stones[side], sides[side]) != 0;
     bool on = room->clock_runs && strcmp(room->clock_side, sides[side]) == 0;
     int64_t ms = room->bank_ms[side] >= 0 ? room->bank_ms[side] : on ? room->left_ms : -1;
+    char left[ROOM_TEXT_BYTES / 2] = "";
+    if (room->rules.kind == CLOCK_BYOYOMI)
+        say_byoyomi(room, glyphs, side, left, sizeof left);
+    else if (ms >= 0)
+        (void)snprintf(left, sizeof left, "%s", clock_face_whole((uint64_t)ms).text);
     (void)snprintf(ret_text, ROOM_TEXT_BYTES, "%s %s       %s%s%s", sides[side],
-                   stone ? glyphs->stones[side] : " ", room->seats[side], ms >= 0 ? ", " : "",
-                   ms >= 0 ? clock_face_whole((uint64_t)ms).text : "");
+                   stone ? glyphs->stones[side] : " ", room->seats[side],
+                   left[0] != '\0' ? ", " : "", left);
+}
+
+/* What is done when the time is up, where it is not what is usual. */
+static void say_timeout(const struct room_text *room, char ret_text[ROOM_TEXT_BYTES])
+{
+    char grace[DURATION_TEXT_BYTES];
+    bool usual = room->on_timeout[0] == '\0' || strcmp(room->on_timeout, "resign") == 0;
+    if (usual && room->grace_ms <= 0)
+        return;
+    duration_format(room->grace_ms > 0 ? (uint64_t)room->grace_ms : 0, grace);
+    (void)snprintf(ret_text, ROOM_TEXT_BYTES, "timeout   %s%s%s%s",
+                   room->on_timeout[0] != '\0' ? room->on_timeout : "resign",
+                   room->grace_ms > 0 ? ", " : "", room->grace_ms > 0 ? grace : "",
+                   room->grace_ms > 0 ? " more for one who is away" : "");
 }
 
 void room_text_fact(const struct room_text *room, const struct screen_glyphs *glyphs, int fact,
                     char ret_text[ROOM_TEXT_BYTES])
 {
     char turn[64];
+    char clock[CLOCK_RULES_TEXT_BYTES];
     ret_text[0] = '\0';
     switch (fact) {
     case 0:
         (void)snprintf(ret_text, ROOM_TEXT_BYTES, "room      %.100s", room->id);
         break;
     case 1:
-        (void)snprintf(ret_text, ROOM_TEXT_BYTES, "game      %s, %s, %" PRId64 " s a turn",
-                       room->mode, room->rule, room->turn_seconds);
+        clock_rules_say(&room->rules, glyphs->times, clock);
+        (void)snprintf(ret_text, ROOM_TEXT_BYTES, "game      %s, %s, %.100s", room->mode,
+                       room->rule, clock);
         break;
     case 2:
         (void)snprintf(ret_text, ROOM_TEXT_BYTES, "phase     %s, move %" PRId64, room->phase,
                        room->step);
+        break;
+    case 3:
+        say_timeout(room, ret_text);
         break;
     case 4:
     case 5:
@@ -264,13 +333,21 @@ void room_text_say(const struct room_text *room, char ret_text[ROOM_TEXT_BYTES])
 void room_text_row(struct bytes json, int64_t now_ms, struct table *table)
 {
     static const char *const texts[] = {"room_id", "mode", "rule", "phase"};
-    static const char *const numbers[] = {"turn_seconds", "players", "spectators"};
+    static const char *const numbers[] = {"players", "spectators"};
+    char clock[CLOCK_RULES_TEXT_BYTES];
+    struct bytes json_rules = {0};
+    int64_t turn_seconds = 0;
     (void)now_ms;
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
         char text[ROOM_TEXT_BYTES];
         take_text(json, texts[i], text, sizeof text);
         table_put(table, i == 0 ? PAINT_BOLD : PAINT_PLAIN, "%s", text);
     }
+    (void)fields_int64(json, "turn_seconds", &turn_seconds);
+    (void)fields_raw(json, "clock", &json_rules);
+    struct clock_rules rules = clock_rules_read(json_rules, turn_seconds);
+    clock_rules_say(&rules, screen_glyphs_of_locale()->times, clock);
+    table_put(table, PAINT_PLAIN, "%s", clock);
     for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
         int64_t number;
         if (fields_int64(json, numbers[i], &number))

@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "base/bytes.h"
+#include "cli/clock_rules.h"
 #include "cli/screen.h"
 #include "cli/table.h"
 
@@ -41,15 +42,19 @@ struct room_text {
     struct room_point line[ROOM_SIDE];
     int64_t step;
     int64_t seq;
-    int64_t turn_seconds;
     int64_t spectators;
     int64_t wins[2];
     int64_t draws;
     char seats[2][64]; /* "ready, connected" */
+    struct clock_rules rules;
+    char on_timeout[16];
+    int64_t grace_ms; /* for whoever is away when the time is up; 0: none */
     char clock_side[8];
     int64_t left_ms;    /* -1: there is no clock */
     int64_t bank_ms[2]; /* -1: there are none */
+    int64_t periods[2]; /* of byo-yomi: left, with the one that runs */
     bool clock_runs;
+    bool overdue; /* the time is up, and the game goes on */
 };
 
 /* False: that is none. */
@@ -70,7 +75,7 @@ void room_text_fact(const struct room_text *room, const struct screen_glyphs *gl
 /* "move 12: O H8, X to move, 0:23 left" */
 void room_text_say(const struct room_text *room, char ret_text[ROOM_TEXT_BYTES]);
 
-/* ROOM MODE RULE TURN PHASE PLAYERS WATCHING */
+/* ROOM MODE RULE PHASE CLOCK PLAYERS WATCHING */
 void room_text_row(struct bytes json, int64_t now_ms, struct table *table);
 
 #endif

@@ -56,6 +56,7 @@ static const struct screen_glyphs unicode = {
     .rest = "─",
     .stones = {"●", "○"},
     .point = "·",
+    .times = "×",
 };
 
 static const struct screen_glyphs ascii = {
@@ -68,6 +69,7 @@ static const struct screen_glyphs ascii = {
     .rest = "-",
     .stones = {"X", "O"},
     .point = ".",
+    .times = "x",
 };
 
 static const char *const sgr[SCREEN_STYLES] = {

@@ -43,6 +43,7 @@ struct screen_glyphs {
     const char *rest;
     const char *stones[2]; /* of the first and the second player */
     const char *point;     /* where none is */
+    const char *times;     /* 3 × 10s */
 };
 
 struct screen;

@@ -11,7 +11,7 @@ import sys
 import termios
 
 from support import (PATIENCE, alone, end, holds, main, real_server, same, shared, start_tocsin,
-                     tocsin)
+                     test, tocsin)
 from terminal import HIDE_CURSOR, SHOW_CURSOR, Terminal, mode, plain
 
 
@@ -35,13 +35,34 @@ def refused(server, *words, code=1):
 def it_is_started_and_the_same_turn_runs_on(server):
     said = good(server, "start", "s-1", "--owner", "ada", "--for", "1m")
     same(bool(re.fullmatch(r"s-1 running: ada has (1:00|0:59) left, until \S+\n", said)), True, said)
-    first = as_json(server, "start", "s-1", "--owner", "ada", "--for", "1h", "--kind", "chess")
-    same((first["version"], first["kind"], first["left"] <= 60), ("1", "event", True), "the same turn")
+    good(server, "start", "s-2", "--owner", "ada", "--for", "1m", "--version", "g:1")
+    first = as_json(server, "start", "s-2", "--owner", "ada", "--for", "1h", "--kind", "chess", "--version", "g:1")
+    same((first["version"], first["kind"], first["left"] <= 60), ("g:1", "event", True), "the same turn")
     again = as_json(server, "start", "s-1", "--owner", "bob", "--for", "1h", "--version", "g:2")
     same((again["owner"], again["version"], again["left"]), ("bob", "g:2", 3600))
     for at in ("2100-01-01T00:00:00+01:00", "4102441200000"):
         same(as_json(server, "start", f"s-{at}", "--owner", "x", "--deadline", at)["deadline_ms"],
              4102441200000, at)
+
+
+@test()
+def each_start_without_a_version_is_a_new_turn(server):
+    """C-18: an expired version stays expired for an hour; who named none wants another turn."""
+    for _ in range(2):
+        holds(good(server, "start", "tea", "--owner", "me", "--for", "2s"), "tea running: me has 0:02 left")
+        server.advance(2000)
+        same(as_json(server, "show", "tea")["state"], "expired")
+    said = good(server, "start", "tea", "--owner", "me", "--for", "2s", "--version", "7")
+    holds(said, "tea running")
+    same(as_json(server, "start", "tea", "--owner", "me", "--for", "9s", "--version", "7")["left_ms"], 2000)
+    server.advance(2000)
+    same(as_json(server, "show", "tea")["state"], "expired")
+    for words in ([], ["--json"]):
+        done = tocsin("countdown", "start", "tea", "--owner", "me", "--for", "2s", "--version", "7", *words,
+                      url=server.url)
+        same(done.returncode, 1, "the turn that was named is over")
+        holds(done.stdout, "expired")
+        holds(json.loads(done.stderr)["note"] if words else done.stderr, "nothing was started", "--version")
 
 
 @shared
@@ -51,7 +72,9 @@ def what_is_wrong_is_refused(server):
     holds(refused(server, "start", "w", "--owner", "x", "--for", "1s", "--deadline", "5", code=2),
           "not both")
     holds(refused(server, "start", "--owner", "x", "--for", "1s", code=2), "the key of a countdown")
-    holds(refused(server, "start", "w", "--owner", "x", "--for", "soon"), "for", "400 VALIDATE_FAILED")
+    holds(refused(server, "start", "w", "--owner", "x", "--for", "soon", code=2), "--for 'soon'", "such as 30s")
+    holds(refused(server, "start", "w", "--owner", "x", "--for", "1000000w"), "for", "400 VALIDATE_FAILED")
+    holds(refused(server, "give", "w", "soon", code=2), "'soon' is no duration such as 5s")
     holds(refused(server, "give", "w", code=2), "how much time")
     holds(refused(server, "give", "no-such", "5s"),
           "tocsin countdown give: no-such: there is no such countdown (404 NOT_FOUND)")

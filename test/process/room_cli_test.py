@@ -12,7 +12,7 @@ import signal
 import sys
 import threading
 
-from support import PATIENCE, alone, end, holds, main, same, start_tocsin, tocsin
+from support import PATIENCE, alone, end, holds, main, same, start_tocsin, test, tocsin
 from terminal import HIDE_CURSOR, SHOW_CURSOR, Terminal, mode, plain
 
 SIDE = 15
@@ -115,12 +115,49 @@ def new_prints_the_id_and_the_address():
             same((done.returncode, done.stdout), (2, ""), words)
 
 
+@test()
+def a_room_has_the_clock_that_was_asked_for(server):
+    """C-30, C-31: all that POST /v1/rooms takes, against a server that judges it."""
+    clocks = {"turn:45s": "45s a move", "fischer:5m+3s": "5m + 3s a move", "delay:5m+3s": "5m, delay 3s",
+              "bronstein:5m+3s": "5m, Bronstein 3s", "byoyomi:1m+3x10s": "1m + 3 x 10s"}
+    for clock, said in clocks.items():
+        name = good(server, "new", "--clock", clock).splitlines()[0]
+        holds(good(server, "show", name, LC_ALL="C"), f"game      PVP, STANDARD, {said}\n")
+        holds(good(server, "ls", LC_ALL="C"), f"{name}  PVP   STANDARD  WAITING  {said} ")
+    holds(good(server, "show", name, LC_ALL="C"), "X         free, 1:00 + 3 x 10s\n")
+    holds(good(server, "show", name, LC_ALL="C.UTF-8"), "1m + 3 × 10s\n")
+    name = good(server, "new", "--mode", "pve", "--ai-timed", "no", "--clock", "FISCHER:5m+3s", "--on-timeout",
+                "Pass", "--grace", "30s", "--lag-credit", "200ms", "--lag-quota", "4s").splitlines()[0]
+    room = json.loads(good(server, "show", name, "--json"))
+    same((room["clock"]["onTimeout"], room["clock"]["graceMs"], room["clock"]["lagLeft"]),
+         ("pass", 30000, {"X": 4000, "O": 4000}))
+    holds(good(server, "show", name), "timeout   pass, 30s more for one who is away\n")
+    done = tocsin("room", "new", "--grace", "6m", url=server.url)
+    same((done.returncode, done.stdout), (1, ""), "the server has the limits")
+    holds(done.stderr, "reconnect_grace: more than 5m")
+
+
+@alone
+def what_cannot_go_together_is_said_in_the_words_of_the_options():
+    for words, said in (
+            ("--clock 5m+3s", "fischer:5m+3s, bronstein:5m+3s, delay:5m+3s or byoyomi:1m+3x10s"),
+            ("--clock byoyomi:1m+10s", "byoyomi:1m+3x10s"),
+            ("--clock turn:30s --turn-seconds 30", "one of them, not both"),
+            ("--turn-seconds 3601", "from 1 to 3600"), ("--on-timeout loses", "resign, pass, move or event"),
+            ("--grace soon", "a duration such as 30s"), ("--ai-timed no", "--mode PVE"),
+            ("--lag-credit 100ms", "a --clock with a bank"), ("--clock turn:9s --lag-credit 1ms", "with a bank"),
+            ("--clock fischer:5m+3s --lag-quota 1s", "needs a --lag-credit")):
+        done = tocsin("room", "new", *words.split())
+        same((done.returncode, done.stdout), (2, ""), words)
+        holds(done.stderr, said)
+
+
 @alone
 def ls_follows_the_cursor():
     with fake() as server:
         table = good(server, "ls").splitlines()
         same([line.split() for line in table[1:]],
-             [[name, "PVE", "RENJU", "WAITING", "45", "1", "2"] for name in ("r1", "r2")])
+             [[name, "PVE", "RENJU", "WAITING", "45s", "a", "move", "1", "2"] for name in ("r1", "r2")])
         done = tocsin("room", "ls", "--limit", "1", url=server.url)
         same((done.returncode, len(done.stdout.splitlines())), (0, 2))
         holds(done.stderr, "there are more: --all shows them")
@@ -138,7 +175,7 @@ def show_draws_the_board():
         same([c for c in drawn if ord(c) > 126], [], "ASCII where the locale is")
         holds(drawn, "   A B C D E F G H I J K L M N O\n", " 8 . . . . . . . X O . . . . . .",
               " 9 . . . . . .(O). . . . . . . .", "15 . . . . . . . . . . . . . . X",
-              "room      r1\n", "game      PVP, STANDARD, 30 s a turn\n", "turn      X to move, 0:23 left\n",
+              "room      r1\n", "game      PVP, STANDARD, 30s a move\n", "turn      X to move, 0:23 left\n",
               "last      O G9 (x 6, y 6)\n", "series    X 2, O 1, draws 0\n", "X         ready, 0:23\n",
               "O         away\n", "watching  3\n")
         same(len({line.index("  r") for line in drawn.splitlines() if "room  " in line}), 1)
