@@ -370,9 +370,24 @@ def a_game_is_left_off_when_both_want_it(server):
 @test()
 def a_receipt_comes_after_what_it_is_for(server):
     with Game(server) as game:
-        black = game.begin().players[0]
-        same(black.place(7, 7), None)  # the receipt is here
-        same([frame["payload"]["state"]["step"] for frame in black.all if frame["type"] == "STATE"], [0, 1])
+        black, white = game.players
+
+        def last_before_the_receipt(player, *wanted):
+            frames = [body["type"] for where, body in player.ahead if where == player.topic]
+            same(frames[-len(wanted):], list(wanted))
+
+        same(black.do("ready"), None)
+        last_before_the_receipt(black, "SNAPSHOT")
+        same(white.do("ready"), None)
+        last_before_the_receipt(white, "STATE", "SNAPSHOT", "TICK")
+        for player, point in ((black, (7, 7)), (white, (7, 8))):
+            same(player.place(*point), None)
+            last_before_the_receipt(player, "STATE", "SNAPSHOT", "TICK")
+        same(black.do("resign"), None)
+        last_before_the_receipt(black, "STATE", "SNAPSHOT")
+        same(white.do("restart"), None)
+        last_before_the_receipt(white, "STATE", "SNAPSHOT", "TICK")
+        same([frame["payload"]["state"]["step"] for frame in white.all if frame["type"] == "STATE"], [0, 1, 2, 2, 0])
 
 
 @test()
