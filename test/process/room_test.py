@@ -367,7 +367,24 @@ def a_game_is_left_off_when_both_want_it(server):
         check_frames(first)
 
 
-@test()
+@test(store="sqlite")
+def what_ended_a_game_is_there_after_a_crash(server):
+    with Game(server) as won, Game(server) as left, Game(server, turn_seconds=5) as late:
+        won.begin().moves(WIN)
+        same(won.players[0].next("SNAPSHOT")["payload"]["endedBy"], "five")
+        same(left.begin().players[1].do("resign"), None)
+        late.begin()
+        server.advance("5s")
+        same(late.players[0].next("TIMEOUT")["payload"], {"side": "X"})
+    server.restart(9)
+    same([server.get(f"/v1/rooms/{game.room}")["endedBy"] for game in (won, left, late)], ["five", "resign", "timeout"])
+    same(server.get(f"/v1/rooms/{make(server)}")["endedBy"], None)
+    with Player(server.url, left.room) as guest:
+        guest.resume()
+        same((guest.told("gomoku.full")[-1]["endedBy"], "endedBy" in guest.told("gomoku.full")[-1]["state"]), ("resign", False))
+
+
+@test(clock="system", store="sqlite")
 def a_receipt_comes_after_what_it_is_for(server):
     with Game(server) as game:
         black, white = game.players

@@ -118,6 +118,7 @@ struct countdown_wish {
     struct bytes kind;
     int64_t deadline_ms;
     enum store_basis basis;
+    int64_t told_ms; /* wall: the deadline, where the service has told it already; else 0 */
 };
 /* Starts it, or lets it be when it has this version already: it runs on, also if it was paused,
  * and stays expired. INVALID: no owner, or no end. BUSY and the rest as change_put. */

@@ -56,6 +56,9 @@ enum room_flag {
 
 enum room_winner { ROOM_NOT_OVER, ROOM_X_WINS, ROOM_O_WINS, ROOM_DRAWN };
 
+/* What ended it. */
+enum room_ending { ROOM_NO_ENDING, ROOM_BY_FIVE, ROOM_BY_RESIGNING, ROOM_BY_TIME, ROOM_BY_DRAW };
+
 struct room_seat {
     int player; /* 0 or 1: stays with whoever sits here when the sides are swapped */
     bool taken;
@@ -88,9 +91,11 @@ struct room {
     bool graced;         /* this turn has been made longer */
     int64_t credited_ms; /* for lag, to the last move */
     enum room_winner winner;
+    enum room_ending ended_by;
     struct room_seat seats[ROOM_SIDES];
     uint64_t draws;
     struct turn_clock clock; /* on the elapsed line */
+    int64_t told_ms;         /* wall: the deadline of this turn as it is told; 0: not told yet */
     int64_t created_ms;      /* wall */
     int64_t touched_ms;      /* elapsed: somebody came or did something */
     uint64_t rev;

@@ -156,6 +156,8 @@ void room_view_number(struct json_writer *writer, const char *name, int64_t valu
 void room_view_side(struct json_writer *writer, const char *name, int side);
 void room_view_game_id(struct json_writer *writer, const struct room *room);
 const char *room_view_winner(const struct room *room);
+/* When the turn that is timed ends, as its countdown says it. */
+int64_t room_shown_ms(const struct rooms *rooms, const struct room *room);
 const char *room_view_flag(const struct room *room); /* what a fallen one does */
 void room_view_state(struct json_writer *writer, const struct room *room);
 void room_view_series(struct json_writer *writer, const struct room *room);
