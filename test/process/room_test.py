@@ -440,6 +440,31 @@ def a_seat_is_kept_by_its_key(server):
 
 
 @test()
+def a_seat_left_before_the_first_game_is_free_again(server):
+    room = make(server)
+    with Player(server.url, room) as host, Player(server.url, room) as friend, Player(server.url, room) as next_one:
+        same([player.resume() for player in (host, friend, next_one)], [None] * 3)
+        same([player.side for player in (host, friend, next_one)], ["X", "O", None])
+        friend.cut()
+        wait_for(lambda: not server.get(f"/v1/rooms/{room}")["seats"]["O"]["connected"], "the friend to be gone")
+        server.advance("29s")
+        same((next_one.resume(), next_one.side), (None, None))
+        server.advance("1001ms")
+        same((next_one.resume(), next_one.side), (None, "O"))
+        with Player(server.url, room) as again:
+            same(again.resume(friend.key), "BAD_SEAT")
+            same((again.resume(), again.side), (None, None))
+        same((host.do("ready"), next_one.do("ready")), (None, None))
+        next_one.next("STATE")
+        next_one.cut()
+        wait_for(lambda: not server.get(f"/v1/rooms/{room}")["seats"]["O"]["connected"], "the next one to be gone")
+        server.advance("10m")
+        with Player(server.url, room) as late, Player(server.url, room) as back:
+            same((late.resume(), late.side), (None, None), "a game has begun")
+            same((back.resume(next_one.key), back.side), (None, "O"))
+
+
+@test()
 def what_may_not_be_is_refused_and_told(server):
     other = make(server)
     with Game(server) as game, Player(server.url, other) as stranger:

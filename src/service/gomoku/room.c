@@ -115,6 +115,11 @@ int room_free_side(const struct room *room)
     return ROOM_NO_SIDE;
 }
 
+void room_vacate_seat(struct room *room, int side)
+{
+    room->seats[side].taken = room->seats[side].ready = false;
+}
+
 void room_take_seat(struct room *room, int side, struct bytes key)
 {
     room->seats[side].taken = true;

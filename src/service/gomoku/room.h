@@ -141,6 +141,11 @@ static inline enum gomoku_side room_to_move(const struct room *room)
 {
     return (room->step + room->passes) % 2 == 0 ? GOMOKU_X : GOMOKU_O;
 }
+/* No game has begun in it. */
+static inline bool room_never_played(const struct room *room)
+{
+    return room->phase == ROOM_WAITING && room->game == 1;
+}
 /* The game is on, and the AI has to move. */
 bool room_ai_moves(const struct room *room);
 /* The game is on, and time runs. */
@@ -153,6 +158,8 @@ int room_side_of_key(const struct room *room, struct bytes key);
 int room_side_of_player(const struct room *room, int player);
 /* The next seat that nobody has, or ROOM_NO_SIDE. */
 int room_free_side(const struct room *room);
+/* Nobody has it, and its key opens it no more. */
+void room_vacate_seat(struct room *room, int side);
 void room_take_seat(struct room *room, int side, struct bytes key);
 
 enum room_answer room_ready(struct room *room, int side, struct room_time now);

@@ -452,8 +452,7 @@ uint64_t room_marks_of(int phase)
 
 int64_t room_idle_ms(const struct rooms *rooms, const struct room *room)
 {
-    bool never_played = room->phase == ROOM_WAITING && room->game == 1;
-    return never_played && rooms->limits.waiting_idle_ms < rooms->limits.idle_ms
+    return room_never_played(room) && rooms->limits.waiting_idle_ms < rooms->limits.idle_ms
                ? rooms->limits.waiting_idle_ms
                : rooms->limits.idle_ms;
 }
