@@ -496,6 +496,10 @@ def what_may_not_be_is_refused_and_told(server):
         same((white.told("errors")[-1]["roomId"], white.raw("place", "{")), (game.room, "VALIDATE_FAILED"))
         same((white.told("errors")[-1]["roomId"], white.told("errors")[-1]["gameId"]), (None, None))
         same(white.raw("dance", "{}"), "NOT_FOUND")
+        error = white.told("errors")[-1]
+        same(error, {"roomId": None, "gameId": None, "type": "ERROR", "seq": 0, "code": "NOT_FOUND",
+                     "detail": "destination: nobody takes what is sent there", "destination": "/app/gomoku.dance",
+                     "payload": {"code": "NOT_FOUND", "detail": error["detail"]}})
         same((server.get(f"/v1/rooms/{game.room}")["state"]["step"], stranger.told("errors")), (1, []))
         same(types(stranger.all).count("STATE"), 0)
         same(server.metric("tocsin_room_commands_refused_total") > 10, True)

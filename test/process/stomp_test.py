@@ -46,9 +46,10 @@ def stompjs_connects_subscribes_sends_and_leaves(server):
     seen = stompjs(server, "talk")
     same((seen["version"], seen["protocol"]), ("1.2", "v12.stomp"))
     same(seen["receipt"], "r:1\\")
+    refusal = {"code": "NOT_FOUND", "detail": "destination: nobody takes what is sent there"}
     same(seen["message"], {
-        "body": {"type": "ERROR", "code": "NOT_FOUND", "destination": "/app/nothing",
-                 "detail": "destination: nobody takes what is sent there"},
+        "body": {"roomId": None, "gameId": None, "type": "ERROR", "seq": 0, "destination": "/app/nothing", **refusal,
+                 "payload": refusal},
         "destination": "/user/queue/errors", "type": "application/json", "subscription": "sub-0"})
     same((seen["errors"], seen["closed"]), ([], [1000]))
     wait_for(lambda: server.metric("tocsin_ws_connections") == 0, "the connection to be closed")
