@@ -160,10 +160,11 @@ def what_is_refused_is_an_error_and_the_end(server):
         await socket_.wait_closed()
         same(socket_.close_code, code)
     for text, message, code in (("NONSENSE\n\n\0", "malformed frame", 1002),
+                                ("NONSENSE\nreceipt:7\n\n\0", "malformed frame\nversion:1.2\nreceipt-id:7", 1002),
                                 (frame("SUBSCRIBE", id="0", destination="/app/x"), "SUBSCRIBE is refused", 1002),
                                 (CONNECT, "connected already", 1002)):
         run(go(text, message, code))
-    same(server.metric('tocsin_ws_dropped_total{reason="refused"}'), 3)
+    same(server.metric('tocsin_ws_dropped_total{reason="refused"}'), 4)
 
 
 @test(clock="system")
