@@ -71,6 +71,15 @@ static void leave(struct session *session)
     }
 }
 
+/* With the receipt of a send everything that it led to has been told. */
+static void catch_up(struct session *session)
+{
+    for (struct subscription *at = session->subscriptions; at != NULL; at = at->next_own) {
+        if (at->topic != NULL && !session->ended)
+            topic_catch_up(at);
+    }
+}
+
 void session_finish(struct topics *topics, uint64_t id, uint64_t ticket)
 {
     struct session *session = session_find(topics, id);
@@ -84,6 +93,7 @@ void session_finish(struct topics *topics, uint64_t id, uint64_t ticket)
         return;
     *at = found->next;
     session->unanswered_count--;
+    catch_up(session);
     command_receipt(session, (struct bytes){found->receipt, found->receipt_size});
     free(found);
     if (session->leaving != NULL && session->unanswered == NULL)

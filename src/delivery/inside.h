@@ -34,7 +34,7 @@ struct subscription {
     struct subscription *next_own; /* of the session */
     struct session *session;
     struct topic *topic; /* NULL: a user's queue */
-    uint64_t since;      /* the last publication it is not to get */
+    uint64_t since;      /* the last publication it has got, or is not to get */
     uint64_t number;     /* in the session, never used again; for ack ids */
     uint64_t sent;       /* messages that want an ACK */
     uint64_t settled;    /* all before this one have one */
@@ -164,6 +164,8 @@ void message_deliver(struct message *message, struct subscription *subscription)
 /* Adds it to the topic, which is made when it is new. FULL; NO_MEMORY. */
 enum tocsin_status topic_join(struct topics *topics, struct subscription *subscription);
 void topic_leave(struct topics *topics, struct subscription *subscription);
+/* What was published before this moment is told to this subscriber before anything else is. */
+void topic_catch_up(struct subscription *subscription);
 
 /* ---- session.c */
 

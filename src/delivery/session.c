@@ -323,7 +323,10 @@ void session_take(struct session *session, struct bytes bytes)
             stomp_parse(&session->parser, bytes.at + at, bytes.size - at, &used);
         at += used;
         if (end == STOMP_PARSE_REFUSED) {
-            session_error(session, NULL, WEBSOCKET_PROTOCOL_ERROR, "malformed frame",
+            struct stomp_header receipt = {bytes_of("receipt"),
+                                           stomp_parser_receipt(&session->parser)};
+            const struct stomp_frame frame = {.headers = &receipt, .header_count = 1};
+            session_error(session, &frame, WEBSOCKET_PROTOCOL_ERROR, "malformed frame",
                           session->parser.problem);
         } else if (end == STOMP_PARSE_FRAME) {
             const struct stomp_frame *frame = stomp_parser_frame(&session->parser);

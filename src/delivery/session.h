@@ -5,7 +5,8 @@
  * acknowledgements, transactions, heart-beats, errors. It reads bytes and sends WebSocket frames
  * through a link; time is the topics' now_ms.
  *
- * Promise   a receipt says that the frame was processed: a SEND's comes when its handler is done.
+ * Promise   a receipt says that the frame was processed: a SEND's comes when its handler is done,
+ *           behind what was published on its topics until then.
  *           Of DISCONNECT: that all before it was. Whatever is refused is an ERROR frame with a
  *           message and, when the frame had one, its receipt's id; then the connection ends.
  * Users     a subscription to "/user/queue/…" is the session's own: session_tell reaches this one

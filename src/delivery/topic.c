@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* A topic's publications wait in a list; the first of them is being told, and the cursor says to
  * whom next. So each subscriber hears them in order, and one who leaves in between is passed over.
- * Topics with something to tell stand in a line: each tells a slice, and goes to the end. */
+ * Topics with something to tell stand in a line: each tells a slice, and goes to the end. Who is
+ * owed a receipt does not stand in it: they have heard what led to it before (topic_catch_up). */
 #include "delivery/topic.h"
 
 #include <assert.h>
@@ -234,6 +235,15 @@ static void drop_first(struct topics *topics, struct topic *topic)
     free(publication);
 }
 
+/* Once to each. */
+static void hand_on(struct publication *publication, struct subscription *subscription)
+{
+    if (subscription->since >= publication->number)
+        return;
+    subscription->since = publication->number;
+    message_deliver(&publication->message, subscription);
+}
+
 /* Answers how many steps it took, at most max. */
 static uint32_t tell(struct topics *topics, struct topic *topic, uint32_t max)
 {
@@ -247,10 +257,16 @@ static uint32_t tell(struct topics *topics, struct topic *topic, uint32_t max)
             continue;
         }
         topic->cursor = subscription->next;
-        if (subscription->since < publication->number)
-            message_deliver(&publication->message, subscription);
+        hand_on(publication, subscription);
     }
     return done;
+}
+
+/* The cursor comes by later, and has nothing to do there. */
+void topic_catch_up(struct subscription *subscription)
+{
+    for (struct publication *at = subscription->topic->pending; at != NULL; at = at->next)
+        hand_on(at, subscription);
 }
 
 bool topics_run(struct topics *topics, uint32_t max)

@@ -120,6 +120,18 @@ static bool begin(struct stomp_parser *parser)
     return true;
 }
 
+static const char *const no_command = "this is no command of a STOMP 1.2 client";
+
+/* It could be a command of another version; else whoever sends it does not speak STOMP. */
+static bool is_word(struct bytes line)
+{
+    for (size_t i = 0; i < line.size; i++) {
+        if (line.at[i] < 'A' || line.at[i] > 'Z')
+            return false;
+    }
+    return line.size > 0;
+}
+
 static bool take_command(struct stomp_parser *parser, struct bytes line)
 {
     for (size_t i = 0; i < COMMAND_NAMES; i++) {
@@ -128,7 +140,10 @@ static bool take_command(struct stomp_parser *parser, struct bytes line)
             return true;
         }
     }
-    return refuse(parser, "this is no command of a STOMP 1.2 client");
+    if (!is_word(line))
+        return refuse(parser, no_command);
+    parser->command = STOMP_COMMANDS; /* refused when its receipt is known */
+    return true;
 }
 
 /* Where it lies; answers the new size, or SIZE_MAX. */
@@ -224,6 +239,8 @@ static bool take_line(struct stomp_parser *parser)
         return take_command(parser, (struct bytes){line, size});
     if (size > 0)
         return take_header(parser, line, size);
+    if (parser->command == STOMP_COMMANDS)
+        return refuse(parser, no_command);
     parser->state = BODY;
     parser->body_at = (uint32_t)parser->text.size;
     return true;
@@ -237,6 +254,17 @@ static bool take_head(struct stomp_parser *parser, const char *bytes, size_t siz
     if (here > parser->limits.head_bytes - parser->text.size)
         return refuse(parser, "the headers are larger than the limit");
     return append(parser, bytes, here) && (end == NULL || take_line(parser));
+}
+
+struct bytes stomp_parser_receipt(const struct stomp_parser *parser)
+{
+    const char *text = parser->text.data;
+    for (size_t i = 0; parser->spans != NULL && i < parser->header_count; i++) {
+        const struct stomp_span *span = &parser->spans[i];
+        if (bytes_are((struct bytes){text + span->name_at, span->name_size}, "receipt"))
+            return (struct bytes){text + span->value_at, span->value_size};
+    }
+    return (struct bytes){0};
 }
 
 /* The body. */

@@ -102,6 +102,9 @@ void stomp_parser_set_limits(struct stomp_parser *parser, const struct stomp_lim
 enum stomp_parse_end stomp_parse(struct stomp_parser *parser, const char *bytes, size_t size,
                                  size_t *ret_used);
 
+/* After REFUSED: the receipt that the frame asked for before it went wrong; at NULL: none. */
+struct bytes stomp_parser_receipt(const struct stomp_parser *parser);
+
 /* After FRAME; until the next call. */
 static inline const struct stomp_frame *stomp_parser_frame(const struct stomp_parser *parser)
 {

@@ -251,7 +251,7 @@ void ws_destroy(struct server *server);
 void ws_set_metrics(struct server *server);
 /* For services to publish to. */
 struct topics *ws_topics(const struct server *server);
-/* A refusal: {"type":"ERROR","code","detail","destination"} on the session's /user/queue/errors. */
+/* A refusal that no room makes: ERROR with code, detail and destination on /user/queue/errors. */
 void ws_tell_error(struct session *session, struct bytes destination, const char *code,
                    const char *detail);
 

@@ -97,6 +97,7 @@ void countdown_put_request(const struct route_request *request)
     struct countdown_call *call = &self->call;
     bool has_deadline = false;
     bool has_for = false;
+    bool has_kind = false;
     call->version = bytes_of("1");
     call->kind = bytes_of("event");
     const struct body_field fields[] = {
@@ -114,7 +115,8 @@ void countdown_put_request(const struct route_request *request)
          .type = BODY_TEXT,
          .into = &call->kind,
          .max = sizeof self->kind,
-         .room = self->kind},
+         .room = self->kind,
+         .ret_given = &has_kind},
         {.name = "deadline_ms",
          .type = BODY_INSTANT,
          .into = &call->at_ms,
@@ -129,6 +131,7 @@ void countdown_put_request(const struct route_request *request)
         request_free(self);
         return;
     }
+    call->any_kind = !has_kind;
     if (has_deadline && !has_for)
         call->for_ms = -1;
     const char *wrong = wrong_with(call, has_deadline, has_for);

@@ -40,7 +40,15 @@ static const char *on_connect(void *arg, struct session *session, struct bytes l
     return "passcode: a token of this server is needed";
 }
 
-/* As a problem over HTTP, on the queue that is for it. */
+static void write_error(struct json_writer *writer, const char *code, const char *detail)
+{
+    json_write_key(writer, "code");
+    json_write_text(writer, code);
+    json_write_key(writer, "detail");
+    json_write_text(writer, detail);
+}
+
+/* As a room refuses something, though no room is known: every frame has these fields. */
 void ws_tell_error(struct session *session, struct bytes destination, const char *code,
                    const char *detail)
 {
@@ -49,14 +57,21 @@ void ws_tell_error(struct session *session, struct bytes destination, const char
     buffer_init(&out, ERROR_BYTES_MAX);
     json_writer_init(&writer, &out);
     json_write_object(&writer);
+    json_write_key(&writer, "roomId");
+    json_write_null(&writer);
+    json_write_key(&writer, "gameId");
+    json_write_null(&writer);
     json_write_key(&writer, "type");
     json_write_text(&writer, "ERROR");
-    json_write_key(&writer, "code");
-    json_write_text(&writer, code);
-    json_write_key(&writer, "detail");
-    json_write_text(&writer, detail);
+    json_write_key(&writer, "seq");
+    json_write_uint64(&writer, 0);
+    write_error(&writer, code, detail);
     json_write_key(&writer, "destination");
     json_write_string(&writer, destination.at, destination.size);
+    json_write_key(&writer, "payload");
+    json_write_object(&writer);
+    write_error(&writer, code, detail);
+    json_write_object_end(&writer);
     json_write_object_end(&writer);
     if (buffer_status(&out) == TOCSIN_OK)
         (void)session_tell(session, bytes_of("/user/queue/errors"), "application/json",

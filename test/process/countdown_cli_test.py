@@ -36,8 +36,10 @@ def it_is_started_and_the_same_turn_runs_on(server):
     said = good(server, "start", "s-1", "--owner", "ada", "--for", "1m")
     same(bool(re.fullmatch(r"s-1 running: ada has (1:00|0:59) left, until \S+\n", said)), True, said)
     good(server, "start", "s-2", "--owner", "ada", "--for", "1m", "--version", "g:1")
-    first = as_json(server, "start", "s-2", "--owner", "ada", "--for", "1h", "--kind", "chess", "--version", "g:1")
+    first = as_json(server, "start", "s-2", "--owner", "ada", "--for", "1h", "--kind", "event", "--version", "g:1")
     same((first["version"], first["kind"], first["left"] <= 60), ("g:1", "event", True), "the same turn")
+    holds(refused(server, "start", "s-2", "--owner", "bob", "--for", "1h", "--version", "g:1"), 'owner "ada"',
+          "needs another version")
     again = as_json(server, "start", "s-1", "--owner", "bob", "--for", "1h", "--version", "g:2")
     same((again["owner"], again["version"], again["left"]), ("bob", "g:2", 3600))
     for at in ("2100-01-01T00:00:00+01:00", "4102441200000"):

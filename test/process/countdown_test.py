@@ -51,7 +51,23 @@ def the_same_version_keeps_its_deadline(server):
     same((again["left"], again["owner"]), (30, "you"))
     server.advance("30s")
     same(look(server)["state"], "expired")
-    same(start(server, status=200, **{"for": "30s"}, version="2")["state"], "expired")
+    same(start(server, status=200, **{"for": "30s"}, version="2", owner="you")["state"], "expired")
+
+
+@test()
+def the_same_version_is_not_anothers(server):
+    """C-17."""
+    long = "\u00e4" * 100
+    for key, owner, shown in (("a", "me", "me"), ("b", long, long[:24])):
+        made = start(server, key, **{"for": "30s"}, owner=owner)
+        for wish in ({"owner": "you"}, {"owner": owner, "kind": "chess"}):
+            expect(server.put(f"/v1/countdowns/{key}", {"for": "30s", **wish}, None), 409, "CONFLICT",
+                   f'version: it is there with owner "{shown}" and kind "event": with another owner or kind it needs another version')
+        same(look(server, key).json, made.json)
+    chess = start(server, "c", **{"for": "30s"}, kind="chess")
+    same(start(server, "c", 200, **{"for": "30s"}).json, chess.json, "no kind is asked for")
+    for key in ("a", "b"):
+        same(start(server, key, 200, **{"for": "30s"}, owner="you", version="2")["owner"], "you")
 
 
 @test()

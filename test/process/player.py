@@ -58,8 +58,8 @@ class Listener:
     """A connection with subscriptions: what came, in order."""
 
     def __init__(self, url, *destinations, passcode=None):
-        self.changed, self.seen, self.receipts, self.gone = threading.Condition(), [], set(), False
-        self.count, self.at = 0, 0
+        self.changed, self.seen, self.receipts, self.gone = threading.Condition(), [], {}, False
+        self.count, self.at, self.ahead = 0, 0, []
         self.url, self.login = url.replace("http", "ws", 1) + "/ws", {"login": "me", "passcode": passcode} if passcode else {}
         Loop.run(self.open())
         for destination in destinations:
@@ -89,7 +89,7 @@ class Listener:
             if command == "MESSAGE":
                 self.seen.append((headers["destination"].replace("\\c", ":"), json.loads(body)))
             elif command == "RECEIPT":
-                self.receipts.add(headers["receipt-id"])
+                self.receipts[headers["receipt-id"]] = len(self.seen)  # what had come before it
             else:
                 self.seen.append((command, body))
             self.changed.notify_all()
@@ -102,11 +102,12 @@ class Listener:
                 raise AssertionError(f"{'gone' if self.gone else 'not in time'}: {what}; the last was {str(self.seen[-3:])[:1000]}")
 
     def command(self, command, body="", **headers):
-        """Sent, and its receipt has come."""
+        """Sent, and its receipt has come: what came meanwhile is `ahead`."""
         self.count += 1
-        name = f"r{self.count}"
+        name, before = f"r{self.count}", len(self.seen)
         Loop.run(self.socket.send(frame(command, body, receipt=name, **headers)))
         self.wait(lambda: name in self.receipts, f"the receipt of {command} {body}")
+        self.ahead = self.seen[before:self.receipts[name]]
 
     def subscribe(self, destination):
         self.command("SUBSCRIBE", id=destination, destination=destination)

@@ -367,12 +367,44 @@ def a_game_is_left_off_when_both_want_it(server):
         check_frames(first)
 
 
-@test()
+@test(store="sqlite")
+def what_ended_a_game_is_there_after_a_crash(server):
+    with Game(server) as won, Game(server) as left, Game(server, turn_seconds=5) as late:
+        won.begin().moves(WIN)
+        same(won.players[0].next("SNAPSHOT")["payload"]["endedBy"], "five")
+        same(left.begin().players[1].do("resign"), None)
+        late.begin()
+        server.advance("5s")
+        same(late.players[0].next("TIMEOUT")["payload"], {"side": "X"})
+    server.restart(9)
+    same([server.get(f"/v1/rooms/{game.room}")["endedBy"] for game in (won, left, late)], ["five", "resign", "timeout"])
+    same(server.get(f"/v1/rooms/{make(server)}")["endedBy"], None)
+    with Player(server.url, left.room) as guest:
+        guest.resume()
+        same((guest.told("gomoku.full")[-1]["endedBy"], "endedBy" in guest.told("gomoku.full")[-1]["state"]), ("resign", False))
+
+
+@test(clock="system", store="sqlite")
 def a_receipt_comes_after_what_it_is_for(server):
     with Game(server) as game:
-        black = game.begin().players[0]
-        same(black.place(7, 7), None)  # the receipt is here
-        same([frame["payload"]["state"]["step"] for frame in black.all if frame["type"] == "STATE"], [0, 1])
+        black, white = game.players
+
+        def last_before_the_receipt(player, *wanted):
+            frames = [body["type"] for where, body in player.ahead if where == player.topic]
+            same(frames[-len(wanted):], list(wanted))
+
+        same(black.do("ready"), None)
+        last_before_the_receipt(black, "SNAPSHOT")
+        same(white.do("ready"), None)
+        last_before_the_receipt(white, "STATE", "SNAPSHOT", "TICK")
+        for player, point in ((black, (7, 7)), (white, (7, 8))):
+            same(player.place(*point), None)
+            last_before_the_receipt(player, "STATE", "SNAPSHOT", "TICK")
+        same(black.do("resign"), None)
+        last_before_the_receipt(black, "STATE", "SNAPSHOT")
+        same(white.do("restart"), None)
+        last_before_the_receipt(white, "STATE", "SNAPSHOT", "TICK")
+        same([frame["payload"]["state"]["step"] for frame in white.all if frame["type"] == "STATE"], [0, 1, 2, 2, 0])
 
 
 @test()
@@ -408,6 +440,31 @@ def a_seat_is_kept_by_its_key(server):
 
 
 @test()
+def a_seat_left_before_the_first_game_is_free_again(server):
+    room = make(server)
+    with Player(server.url, room) as host, Player(server.url, room) as friend, Player(server.url, room) as next_one:
+        same([player.resume() for player in (host, friend, next_one)], [None] * 3)
+        same([player.side for player in (host, friend, next_one)], ["X", "O", None])
+        friend.cut()
+        wait_for(lambda: not server.get(f"/v1/rooms/{room}")["seats"]["O"]["connected"], "the friend to be gone")
+        server.advance("29s")
+        same((next_one.resume(), next_one.side), (None, None))
+        server.advance("1001ms")
+        same((next_one.resume(), next_one.side), (None, "O"))
+        with Player(server.url, room) as again:
+            same(again.resume(friend.key), "BAD_SEAT")
+            same((again.resume(), again.side), (None, None))
+        same((host.do("ready"), next_one.do("ready")), (None, None))
+        next_one.next("STATE")
+        next_one.cut()
+        wait_for(lambda: not server.get(f"/v1/rooms/{room}")["seats"]["O"]["connected"], "the next one to be gone")
+        server.advance("10m")
+        with Player(server.url, room) as late, Player(server.url, room) as back:
+            same((late.resume(), late.side), (None, None), "a game has begun")
+            same((back.resume(next_one.key), back.side), (None, "O"))
+
+
+@test()
 def what_may_not_be_is_refused_and_told(server):
     other = make(server)
     with Game(server) as game, Player(server.url, other) as stranger:
@@ -439,6 +496,10 @@ def what_may_not_be_is_refused_and_told(server):
         same((white.told("errors")[-1]["roomId"], white.raw("place", "{")), (game.room, "VALIDATE_FAILED"))
         same((white.told("errors")[-1]["roomId"], white.told("errors")[-1]["gameId"]), (None, None))
         same(white.raw("dance", "{}"), "NOT_FOUND")
+        error = white.told("errors")[-1]
+        same(error, {"roomId": None, "gameId": None, "type": "ERROR", "seq": 0, "code": "NOT_FOUND",
+                     "detail": "destination: nobody takes what is sent there", "destination": "/app/gomoku.dance",
+                     "payload": {"code": "NOT_FOUND", "detail": error["detail"]}})
         same((server.get(f"/v1/rooms/{game.room}")["state"]["step"], stranger.told("errors")), (1, []))
         same(types(stranger.all).count("STATE"), 0)
         same(server.metric("tocsin_room_commands_refused_total") > 10, True)

@@ -21,7 +21,9 @@ def install():
     with LOCK, open(FOLDER / "lock", "w", encoding="ascii") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         for path in (*source.glob("*.mjs"), *source.glob("package*.json"), source / ".npmrc"):
-            shutil.copy(path, FOLDER / path.name)
+            new = FOLDER / f"{path.name}.new"  # put in place whole: another test's node may be reading it
+            shutil.copy(path, new)
+            new.replace(FOLDER / path.name)
         if done.exists() and done.read_bytes() == wanted:
             return
         subprocess.run(["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund"], cwd=FOLDER,

@@ -46,9 +46,10 @@ def stompjs_connects_subscribes_sends_and_leaves(server):
     seen = stompjs(server, "talk")
     same((seen["version"], seen["protocol"]), ("1.2", "v12.stomp"))
     same(seen["receipt"], "r:1\\")
+    refusal = {"code": "NOT_FOUND", "detail": "destination: nobody takes what is sent there"}
     same(seen["message"], {
-        "body": {"type": "ERROR", "code": "NOT_FOUND", "destination": "/app/nothing",
-                 "detail": "destination: nobody takes what is sent there"},
+        "body": {"roomId": None, "gameId": None, "type": "ERROR", "seq": 0, "destination": "/app/nothing", **refusal,
+                 "payload": refusal},
         "destination": "/user/queue/errors", "type": "application/json", "subscription": "sub-0"})
     same((seen["errors"], seen["closed"]), ([], [1000]))
     wait_for(lambda: server.metric("tocsin_ws_connections") == 0, "the connection to be closed")
@@ -159,10 +160,11 @@ def what_is_refused_is_an_error_and_the_end(server):
         await socket_.wait_closed()
         same(socket_.close_code, code)
     for text, message, code in (("NONSENSE\n\n\0", "malformed frame", 1002),
+                                ("NONSENSE\nreceipt:7\n\n\0", "malformed frame\nversion:1.2\nreceipt-id:7", 1002),
                                 (frame("SUBSCRIBE", id="0", destination="/app/x"), "SUBSCRIBE is refused", 1002),
                                 (CONNECT, "connected already", 1002)):
         run(go(text, message, code))
-    same(server.metric('tocsin_ws_dropped_total{reason="refused"}'), 3)
+    same(server.metric('tocsin_ws_dropped_total{reason="refused"}'), 4)
 
 
 @test(clock="system")

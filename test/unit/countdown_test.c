@@ -146,6 +146,31 @@ TEST(C_18_the_same_version_keeps_its_deadline)
     countdown_world_release(&world);
 }
 
+/* Whose time runs is part of the turn: it is not swallowed when it is told otherwise. */
+TEST(C_17_the_same_version_is_not_anothers)
+{
+    static const char *const others[][2] = {{"you", "event"}, {"me", "chess"}};
+    countdown_world_start(&world);
+    run("a", "v1", 3 * SECOND, OUTCOME_MADE);
+    ask(COUNTDOWN_PAUSE, "a", OUTCOME_OK);
+    told("started a v1\ntick a 3\npaused a v1");
+    for (int i = 0; i < 2; i++) {
+        struct countdown_asked asked = start_for("v1", others[i][1], HOUR);
+        asked.call.owner = bytes_of(others[i][0]);
+        countdown_ask(&world, &asked, COUNTDOWN_START, "a");
+        countdown_world_settle(&world);
+        assert_int_equal(asked.call.outcome, OUTCOME_CONFLICTING);
+        assert_string_equal(asked.call.why.text,
+                            "version: it is there with owner \"me\" and kind \"event\": with "
+                            "another owner or kind it needs another version");
+        told("");
+        field_is("a", "owner", "me");
+        field_is("a", "kind", "event");
+        field_is("a", "state", "paused");
+    }
+    countdown_world_release(&world);
+}
+
 TEST(C_01_the_same_version_resumes_one_that_was_paused)
 {
     countdown_world_start(&world);

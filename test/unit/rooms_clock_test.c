@@ -370,6 +370,46 @@ TEST(a_restart_takes_up_what_runs_and_judges_what_ran_out)
     rooms_world_release(&world);
 }
 
+/* The clocks are some microseconds further apart at each start (countdown_test.c). */
+TEST(a_room_shows_the_deadline_of_its_countdown_over_restarts)
+{
+    struct test_random random = {test_seed()};
+    for (int life = 0; life < 30; life++) {
+        struct players players;
+        char shown[32];
+        rooms_world_start(&world);
+        world.unjudged = true; /* it knows of one difference between the clocks */
+        clock_manual_advance(&world.clock, (int64_t)test_random_below(&random, 1000000));
+        world.clock.wall.ns += (int64_t)test_random_below(&random, 3000000);
+        engine_clock_stepped(world.engine);
+        rooms_world_play(&world, "{\"turn_seconds\":60}", &players);
+        assert_string_equal(rooms_world_place(&world, &players, 1, 7, 7), "");
+        (void)snprintf(shown, sizeof shown, "%s",
+                       rooms_world_at(&world, &players, "clock.deadlineEpochMs"));
+        for (int start = 0; start < 10; start++) {
+            rooms_world_pass(&world, (int64_t)test_random_below(&random, 1000));
+            world.clock.wall.ns += 1 + (int64_t)test_random_below(&random, 100000);
+            rooms_world_crash(&world);
+            rooms_world_again(&world);
+            assert_string_equal(at(rooms_world_clock(&world, players.room), "deadline_ms"), shown);
+            assert_string_equal(rooms_world_at(&world, &players, "clock.deadlineEpochMs"), shown);
+            rooms_world_forget(&world);
+            rooms_world_pass(&world, 1010); /* a second, however it is rounded */
+            const char *tick = rooms_world_last(&world, 0, "/topic");
+            assert_string_equal(at(tick, "payload.deadlineEpochMs"), shown);
+            if (start == 5) { /* the same turn, put again */
+                assert_string_equal(rooms_world_resume(&world, 1, players.room, players.key[0]),
+                                    "");
+                assert_string_equal(rooms_world_by(&world, &players, 1, ROOM_RESTART), "");
+            }
+        }
+        assert_string_equal(rooms_world_place(&world, &players, 2, 7, 8), "");
+        assert_string_equal(rooms_world_at(&world, &players, "clock.deadlineEpochMs"),
+                            at(rooms_world_clock(&world, players.room), "deadline_ms"));
+        rooms_world_release(&world);
+    }
+}
+
 /* Turns are durations: who sets the wall clock gives nobody time, and takes none. */
 TEST(a_step_of_the_wall_clock_moves_no_deadline)
 {

@@ -169,6 +169,7 @@ TEST(a_full_board_is_a_draw)
     assert_int_equal(room.winner, ROOM_DRAWN);
     assert_int_equal(room.phase, ROOM_ENDED);
     assert_int_equal(room.draws, 1);
+    assert_int_equal(room.ended_by, ROOM_BY_DRAW);
     assert_int_equal(room.seats[GOMOKU_X].wins + room.seats[GOMOKU_O].wins, 0);
 }
 
@@ -183,6 +184,42 @@ TEST(who_resigns_loses_whoever_is_to_move)
     assert_string_equal(rooms_world_at(&world, &players, "state.winner"), "\"X\"");
     assert_string_equal(rooms_world_at(&world, &players, "state.line"), "null");
     assert_string_equal(rooms_world_clock(&world, players.room), "");
+    rooms_world_release(&world);
+}
+
+static void assert_ended_by(const struct players *players, const char *wanted)
+{
+    const char *snapshot = rooms_world_last(&world, 0, "/topic");
+    if (strcmp(at(snapshot, "type"), "\"SNAPSHOT\"") == 0) /* else it is a tick */
+        assert_string_equal(at(snapshot, "payload.endedBy"), wanted);
+    rooms_world_crash(&world);
+    rooms_world_again(&world);
+    assert_string_equal(rooms_world_at(&world, players, "endedBy"), wanted);
+    assert_string_equal(rooms_world_at(&world, players, "state.endedBy"), "-");
+}
+
+/* Also to who comes after a crash. */
+TEST(a_room_says_what_ended_its_game)
+{
+    static const char *const passing = "{\"turn_seconds\":10,\"on_timeout\":\"pass\"}";
+    struct players players;
+    rooms_world_start(&world);
+    rooms_world_play(&world, anything, &players);
+    assert_ended_by(&players, "null");
+    rooms_world_win(&world, &players, 1);
+    assert_ended_by(&players, "\"five\"");
+    assert_string_equal(rooms_world_by(&world, &players, 1, ROOM_RESTART), "");
+    assert_ended_by(&players, "null");
+    assert_string_equal(rooms_world_by(&world, &players, 2, ROOM_READY), "");
+    assert_string_equal(rooms_world_by(&world, &players, 1, ROOM_RESIGN), "");
+    assert_ended_by(&players, "\"resign\"");
+    rooms_world_play(&world, anything, &players);
+    rooms_world_pass(&world, 60000);
+    assert_ended_by(&players, "\"timeout\"");
+    rooms_world_play(&world, passing, &players);
+    rooms_world_pass(&world, 10000);
+    rooms_world_pass(&world, 10000);
+    assert_ended_by(&players, "\"draw\"");
     rooms_world_release(&world);
 }
 

@@ -228,7 +228,7 @@ TEST(the_whole_room_has_every_field_of_the_contract)
     (void)snprintf(
         wanted, sizeof wanted,
         "{\"roomId\":\"%s\",\"gameId\":\"%s-1\",\"mode\":\"PVP\",\"rule\":\"STANDARD\","
-        "\"turnSeconds\":20,\"phase\":\"PLAYING\","
+        "\"turnSeconds\":20,\"phase\":\"PLAYING\",\"endedBy\":null,"
         "\"seats\":{\"X\":{\"taken\":true,\"ready\":true,\"connected\":true,\"ai\":false,"
         "\"wantsRestart\":false},"
         "\"O\":{\"taken\":true,\"ready\":true,\"connected\":false,\"ai\":false,"

@@ -39,6 +39,15 @@ static const struct script scripts[] = {
     {"garbage", CONNECT "GET / HTTP/1.1|",
      ERROR("malformed frame", "", "40", "this is no command of a STOMP 1.2 client"), "connect\n",
      1002},
+    {"an unknown command", CONNECT "DANCE|a:b|receipt:a:b||^",
+     ERROR("malformed frame", "receipt-id:a\\cb|", "40",
+           "this is no command of a STOMP 1.2 client"),
+     "connect\n", 1002},
+    {"malformed behind its receipt", CONNECT "SEND|receipt:7|no colon||^",
+     ERROR("malformed frame", "receipt-id:7|", "34", "a header without a name or a colon"),
+     "connect\n", 1002},
+    {"malformed before its receipt", CONNECT "SEND|no colon|receipt:7||^",
+     ERROR("malformed frame", "", "34", "a header without a name or a colon"), "connect\n", 1002},
     {"SEND", CONNECT "SEND|destination:/app/x||hello^", "", "connect\nsend /app/x hello\n", 0},
     {"SEND with a receipt", CONNECT "SEND|destination:/app/x|receipt:a:b||hello^",
      "RECEIPT|receipt-id:a\\cb||\n", "connect\nsend /app/x hello\n", 0},
@@ -180,6 +189,46 @@ TEST(a_receipt_waits_until_the_handler_is_done)
     session_world_finish(&world);
     session_client_heard(&client, "RECEIPT|receipt-id:2||\n");
     session_world_part(&world, &client);
+}
+
+/* What a send led to stands in line to be told to many; its sender has heard it with the receipt,
+ * and does not hear it again. */
+TEST(a_receipt_comes_behind_what_its_send_led_to)
+{
+    static const char *const message = "MESSAGE|subscription:s|destination:/topic/a|"
+                                       "content-type:text/plain|message-id:%d|"
+                                       "content-length:3||%s\n";
+    struct session_world world;
+    struct session_client client;
+    struct session_client other;
+    char first[500];
+    char both[500];
+    session_world_start(&world, NULL);
+    session_client_connect(&client, &world);
+    session_client_connect(&other, &world);
+    session_client_says(&client, "SUBSCRIBE|id:s|destination:/topic/a||^"
+                                 "SUBSCRIBE|id:u|destination:/user/queue/own||^"
+                                 "SEND|destination:/app/later|receipt:1||a^");
+    session_client_says(&other, "SUBSCRIBE|id:s|destination:/topic/a||^");
+    struct bytes topic = bytes_of("/topic/a");
+    assert_int_equal(topic_publish(world.topics, topic, "text/plain", bytes_of("one")), TOCSIN_OK);
+    assert_true(topics_run(world.topics, 1)); /* to the first of them */
+    assert_int_equal(topic_publish(world.topics, topic, "text/plain", bytes_of("two")), TOCSIN_OK);
+    (void)snprintf(first, sizeof first, message, 1, "one");
+    session_client_heard(&client, first);
+    session_world_finish(&world);
+    (void)snprintf(both, sizeof both, message, 2, "two");
+    strcat(both, "RECEIPT|receipt-id:1||\n");
+    session_client_heard(&client, both);
+    session_client_heard(&other, "");
+    session_world_run(&world);
+    session_client_heard(&client, "");
+    (void)snprintf(both, sizeof both, message, 2, "two");
+    strcat(first, both);
+    session_client_heard(&other, first);
+    session_client_leave(&client);
+    session_client_leave(&other);
+    session_world_stop(&world);
 }
 
 TEST(a_commit_is_done_when_all_its_sends_are)

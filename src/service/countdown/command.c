@@ -95,6 +95,32 @@ static enum tocsin_status resume(struct countdown_call *call, struct change *cha
     return status;
 }
 
+enum { SHOWN_BYTES_MAX = 48 };
+
+/* As much of it as a refusal has room for, in whole letters. */
+static int shown_size(struct bytes word)
+{
+    size_t size = word.size < SHOWN_BYTES_MAX ? word.size : SHOWN_BYTES_MAX;
+    while (size < word.size && size > 0 && ((unsigned char)word.at[size] & 0xC0) == 0x80)
+        size--;
+    return (int)size;
+}
+
+/* The same turn keeps what it has (C-18). But it is not another's all of a sudden. */
+static enum tocsin_status start_same(struct countdown_call *call, struct change *change,
+                                     struct countdown *it)
+{
+    if (bytes_equal(it->owner, call->owner) &&
+        (call->any_kind || bytes_equal(it->kind, call->kind)))
+        return resume(call, change, it);
+    (void)snprintf(call->why.text, sizeof call->why.text,
+                   "version: it is there with owner \"%.*s\" and kind \"%.*s\": with another owner "
+                   "or kind it needs another version",
+                   shown_size(it->owner), it->owner.at, shown_size(it->kind), it->kind.at);
+    call->outcome = OUTCOME_CONFLICTING;
+    return TOCSIN_OK;
+}
+
 static enum tocsin_status start(struct countdown_call *call, struct change *change)
 {
     struct countdowns *all = call->countdowns;
@@ -120,7 +146,7 @@ static enum tocsin_status start(struct countdown_call *call, struct change *chan
         return TOCSIN_OK;
     if (!bytes_equal(it.version, call->version))
         return start_new(call, change, OUTCOME_OK);
-    return resume(call, change, &it); /* the same turn keeps what it has (C-18) */
+    return start_same(call, change, &it);
 }
 
 static enum tocsin_status stop(struct countdown_call *call, struct change *change,

@@ -142,6 +142,7 @@ enum tocsin_status countdown_start(struct countdowns *all, struct change *change
         .state = COUNTDOWN_RUNNING,
         .deadline_ms = wish->deadline_ms,
         .basis = wish->basis,
+        .told_ms = wish->told_ms,
         .started_ms = engine_wall_ms(all->engine),
     };
     return countdown_change(all, change, &it, "started");

@@ -19,7 +19,7 @@
  *           crash: what the kind's handler changes and the end of the countdown are one
  *           group. The same version again keeps its deadline, runs on with what was left when
  *           it was paused, and does not come back once it has expired; another version is
- *           another turn.
+ *           another turn. From outside, the same version with another owner or kind is CONFLICTING.
  * Ticks     one at once when it starts, resumes or is taken up after a restart, then whenever a whole
  *           number of seconds is left. They are not written and carry no promise.
  * Threads   the engine's.
@@ -118,6 +118,7 @@ struct countdown_wish {
     struct bytes kind;
     int64_t deadline_ms;
     enum store_basis basis;
+    int64_t told_ms; /* wall: the deadline, where the service has told it already; else 0 */
 };
 /* Starts it, or lets it be when it has this version already: it runs on, also if it was paused,
  * and stays expired. INVALID: no owner, or no end. BUSY and the rest as change_put. */
@@ -165,6 +166,7 @@ struct countdown_call {
     struct bytes owner;   /* START */
     struct bytes version; /* START */
     struct bytes kind;    /* START */
+    bool any_kind;        /* START: it was not asked for; one that is there may have another */
     int64_t for_ms;       /* START: from now on; below 0: see at_ms */
     int64_t at_ms;        /* START: wall */
     int64_t give_ms;      /* GIVE */

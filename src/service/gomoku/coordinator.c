@@ -118,6 +118,7 @@ static enum tocsin_status sync_clock(struct rooms *rooms, struct change *change,
         .kind = bytes_of("gomoku"),
         .deadline_ms = turn_clock_deadline(&room->clock),
         .basis = STORE_ELAPSED,
+        .told_ms = room->told_ms,
     };
     return countdown_start(rooms->countdowns, change, &wish);
 }
@@ -126,6 +127,8 @@ static enum tocsin_status sync_clock(struct rooms *rooms, struct change *change,
 static enum tocsin_status change_room(struct rooms *rooms, struct change *change, struct room *room,
                                       enum bulletin_kind kind, int flag)
 {
+    if (room_timed(room) && room->told_ms == 0)
+        room->told_ms = room_shown_ms(rooms, room);
     enum tocsin_status status = room_put(rooms, change, room);
     if (status == TOCSIN_OK)
         status = tell_after(rooms, change, room, kind, flag);

@@ -20,6 +20,7 @@ static void clear_board(struct room *room)
     room->step = 0;
     room->last = GOMOKU_NOWHERE;
     room->winner = ROOM_NOT_OVER;
+    room->ended_by = ROOM_NO_ENDING;
     room->phase = ROOM_WAITING;
     room->passes = 0;
     room->passed = false;
@@ -114,6 +115,11 @@ int room_free_side(const struct room *room)
     return ROOM_NO_SIDE;
 }
 
+void room_vacate_seat(struct room *room, int side)
+{
+    room->seats[side].taken = room->seats[side].ready = false;
+}
+
 void room_take_seat(struct room *room, int side, struct bytes key)
 {
     room->seats[side].taken = true;
@@ -126,6 +132,7 @@ void room_take_seat(struct room *room, int side, struct bytes key)
 static void turn_begun(struct room *room, struct room_time now)
 {
     room->clock.started_ms = now.up_ms;
+    room->told_ms = 0;
     if (!room_timed(room))
         (void)turn_clock_pause(&room->clock, now.up_ms);
 }
@@ -137,10 +144,12 @@ static void begin(struct room *room, struct room_time now)
     turn_begun(room, now);
 }
 
-static void end(struct room *room, enum room_winner winner, struct room_time now)
+static void end(struct room *room, enum room_winner winner, enum room_ending by,
+                struct room_time now)
 {
     room->phase = ROOM_ENDED;
     room->winner = winner;
+    room->ended_by = by;
     if (winner == ROOM_DRAWN)
         room->draws++;
     else
@@ -226,9 +235,9 @@ enum room_answer room_place(struct room *room, int side, int point, struct room_
         return ROOM_TOO_LATE;
     put_stone(room, point, now);
     if (verdict == GOMOKU_WINS)
-        end(room, winner_of(side), now);
+        end(room, winner_of(side), ROOM_BY_FIVE, now);
     else if (verdict == GOMOKU_DRAWN)
-        end(room, ROOM_DRAWN, now);
+        end(room, ROOM_DRAWN, ROOM_BY_DRAW, now);
     return ROOM_DONE;
 }
 
@@ -236,7 +245,7 @@ enum room_answer room_resign(struct room *room, int side, struct room_time now)
 {
     if (room->phase != ROOM_PLAYING)
         return ROOM_NOT_PLAYING;
-    end(room, winner_of(1 - side), now);
+    end(room, winner_of(1 - side), ROOM_BY_RESIGNING, now);
     return ROOM_DONE;
 }
 
@@ -320,7 +329,7 @@ static void pass(struct room *room, struct room_time now)
     room->passed = true;
     next_turn(room, true, last);
     if (both)
-        end(room, ROOM_DRAWN, now);
+        end(room, ROOM_DRAWN, ROOM_BY_DRAW, now);
 }
 
 void room_time_out(struct room *room, struct room_time now)
@@ -337,7 +346,7 @@ void room_time_out(struct room *room, struct room_time now)
         (void)room_place(room, side, point, last_moment(room, now));
     } else {
         (void)turn_clock_flag(&room->clock, now.down_ms);
-        end(room, winner_of(1 - side), now);
+        end(room, winner_of(1 - side), ROOM_BY_TIME, now);
     }
 }
 
@@ -350,5 +359,6 @@ bool room_grant_grace(struct room *room)
         return false;
     int64_t before_ms = turn_clock_deadline(&room->clock) - 1;
     seat->had_grace = room->graced = true;
+    room->told_ms = 0;
     return turn_clock_give(&room->clock, side, room->grace_ms, before_ms);
 }

@@ -56,6 +56,9 @@ enum room_flag {
 
 enum room_winner { ROOM_NOT_OVER, ROOM_X_WINS, ROOM_O_WINS, ROOM_DRAWN };
 
+/* What ended it. */
+enum room_ending { ROOM_NO_ENDING, ROOM_BY_FIVE, ROOM_BY_RESIGNING, ROOM_BY_TIME, ROOM_BY_DRAW };
+
 struct room_seat {
     int player; /* 0 or 1: stays with whoever sits here when the sides are swapped */
     bool taken;
@@ -88,9 +91,11 @@ struct room {
     bool graced;         /* this turn has been made longer */
     int64_t credited_ms; /* for lag, to the last move */
     enum room_winner winner;
+    enum room_ending ended_by;
     struct room_seat seats[ROOM_SIDES];
     uint64_t draws;
     struct turn_clock clock; /* on the elapsed line */
+    int64_t told_ms;         /* wall: the deadline of this turn as it is told; 0: not told yet */
     int64_t created_ms;      /* wall */
     int64_t touched_ms;      /* elapsed: somebody came or did something */
     uint64_t rev;
@@ -136,6 +141,11 @@ static inline enum gomoku_side room_to_move(const struct room *room)
 {
     return (room->step + room->passes) % 2 == 0 ? GOMOKU_X : GOMOKU_O;
 }
+/* No game has begun in it. */
+static inline bool room_never_played(const struct room *room)
+{
+    return room->phase == ROOM_WAITING && room->game == 1;
+}
 /* The game is on, and the AI has to move. */
 bool room_ai_moves(const struct room *room);
 /* The game is on, and time runs. */
@@ -148,6 +158,8 @@ int room_side_of_key(const struct room *room, struct bytes key);
 int room_side_of_player(const struct room *room, int player);
 /* The next seat that nobody has, or ROOM_NO_SIDE. */
 int room_free_side(const struct room *room);
+/* Nobody has it, and its key opens it no more. */
+void room_vacate_seat(struct room *room, int side);
 void room_take_seat(struct room *room, int side, struct bytes key);
 
 enum room_answer room_ready(struct room *room, int side, struct room_time now);

@@ -99,6 +99,39 @@ static int side_taken_before(struct room_call *call)
     return ROOM_NO_SIDE;
 }
 
+/* Somebody who was earlier is about to sit there. */
+static bool is_coming(const struct room_call *call, int player)
+{
+    const struct errand *end = &call->rooms->calls;
+    for (const struct errand *it = call->errand.next; it != end; it = it->next) {
+        const struct room_call *earlier = (const struct room_call *)it;
+        if (earlier->command.verb == ROOM_RESUME && earlier->player == player &&
+            bytes_equal(earlier->command.room_id, call->command.room_id))
+            return true;
+    }
+    return false;
+}
+
+/* Before the first game nothing is lost with a seat: one whose player has left goes to who is
+ * here. After a restart they are waited for from the start on. */
+static int abandoned_side(struct room_call *call)
+{
+    const struct rooms *rooms = call->rooms;
+    const struct table *table = table_find(rooms, call->command.room_id);
+    for (int side = 0; side < ROOM_SIDES && room_never_played(&call->room); side++) {
+        int player = seat_of(call, side)->player;
+        int64_t seen_ms = rooms->started_ms;
+        if (seat_of(call, side)->ai || is_coming(call, player) ||
+            (table != NULL && table_player(table, player) != NULL))
+            continue;
+        if (table != NULL && table->seen_ms[player] > seen_ms)
+            seen_ms = table->seen_ms[player];
+        if (engine_now_ms(rooms->engine) - seen_ms >= rooms->limits.waiting_seat_ms)
+            return side;
+    }
+    return ROOM_NO_SIDE;
+}
+
 static void seated_fields(struct json_writer *writer, const struct rooms *rooms,
                           const struct room *room, const void *arg)
 {
@@ -161,6 +194,11 @@ static enum tocsin_status resume(struct room_call *call, struct change *change)
     int side = side_taken_before(call);
     if (side == ROOM_NO_SIDE)
         side = room_free_side(&call->room);
+    if (side == ROOM_NO_SIDE) {
+        side = abandoned_side(call);
+        if (side != ROOM_NO_SIDE)
+            room_vacate_seat(&call->room, side);
+    }
     return side == ROOM_NO_SIDE ? touch(call, change) : take_seat(call, change, side);
 }
 
@@ -170,6 +208,8 @@ static enum tocsin_status join(struct room_call *call)
     const struct room *room = &call->room;
     struct table *table = table_get(rooms, call->command.room_id);
     uint64_t session = call->command.session;
+    if (table != NULL)
+        table_saw(table, call->player); /* also if there is no memory for them: they ask again */
     enum tocsin_status status = table == NULL
                                     ? TOCSIN_NO_MEMORY
                                     : table_join(table, room, session, call->player, call->key);

@@ -4,15 +4,15 @@
  *   {"mode":"PVP","rule":"RENJU","aiTimed":false,"game":2,"phase":2,"winner":0,
  *    "board":"…225…","last":112,"draws":0,"createdMs":…,"touchedMs":…,
  *    "onTimeout":0,"grace":0,"passes":0,"passed":false,"overdue":false,"graced":false,
- *    "credited":0,
+ *    "credited":0,"endedBy":0,"toldMs":…,
  *    "seats":[{"player":1,"taken":true,"ready":false,"ai":false,"wins":1,"keyHash":"…",
  *              "takerEpoch":3,"takerSession":17,"wantsRestart":false,"hadGrace":false},{…}],
  *    "clock":{"mode":0,"bank":30000,"extra":0,"periods":0,"phase":1,"side":0,
  *             "started":…,"spent":0,"banks":[30000,30000],"left":[0,0],
  *             "lag":[0,0],"lagLeft":[0,0]}}
  *
- * Seats X first. Phase, winner and onTimeout are the numbers of room.h, the clock's those of
- * clock.h.
+ * Seats X first. Phase, winner, onTimeout and endedBy are the numbers of room.h, the clock's
+ * those of clock.h.
  */
 
 #include <assert.h>
@@ -28,6 +28,7 @@ struct fields {
     struct json_reader *reader;
     const char *const *names;
     size_t count;
+    size_t later; /* the last so many may be missing: docs were written before there were any */
     bool (*read)(struct fields *fields, size_t which);
     struct room *room;
     struct room_seat *seat;
@@ -43,7 +44,8 @@ static bool read_object(struct fields *fields)
         if (!fields->read(fields, which))
             return false;
     }
-    return keys.seen == (UINT64_C(1) << fields->count) - 1;
+    uint64_t needed = (UINT64_C(1) << (fields->count - fields->later)) - 1;
+    return (keys.seen & needed) == needed;
 }
 
 static bool read_number(struct json_reader *reader, int64_t least, int64_t most, int64_t *ret_value)
@@ -185,6 +187,7 @@ static bool read_seats(struct fields *fields)
     struct fields seat = *fields;
     seat.names = seat_names;
     seat.count = sizeof seat_names / sizeof seat_names[0];
+    seat.later = 0;
     seat.read = read_seat_field;
     if (!json_read_expect(fields->reader, JSON_READ_ARRAY))
         return false;
@@ -210,14 +213,15 @@ static bool read_clock(struct fields *fields)
     struct fields clock = *fields;
     clock.names = clock_names;
     clock.count = sizeof clock_names / sizeof clock_names[0];
+    clock.later = 0;
     clock.read = read_clock_field;
     return read_object(&clock);
 }
 
-static const char *const room_names[] = {"mode",      "rule",   "aiTimed", "game",      "phase",
-                                         "winner",    "board",  "last",    "draws",     "createdMs",
-                                         "touchedMs", "seats",  "clock",   "onTimeout", "grace",
-                                         "passes",    "passed", "overdue", "graced",    "credited"};
+static const char *const room_names[] = {
+    "mode",   "rule",      "aiTimed",   "game",     "phase",   "winner",    "board", "last",
+    "draws",  "createdMs", "touchedMs", "seats",    "clock",   "onTimeout", "grace", "passes",
+    "passed", "overdue",   "graced",    "credited", "endedBy", "toldMs"};
 
 static bool read_flag_field(struct fields *fields, size_t which)
 {
@@ -240,8 +244,15 @@ static bool read_flag_field(struct fields *fields, size_t which)
         return read_bool(reader, &room->overdue);
     case 18:
         return read_bool(reader, &room->graced);
-    default:
+    case 19:
         return read_number(reader, 0, TURN_CLOCK_MAX_MS, &room->credited_ms);
+    case 20:
+        if (!read_int(reader, ROOM_NO_ENDING, ROOM_BY_DRAW, &number))
+            return false;
+        room->ended_by = (enum room_ending)number;
+        return true;
+    default:
+        return read_number(reader, INT64_MIN, INT64_MAX, &room->told_ms);
     }
 }
 
@@ -301,6 +312,7 @@ enum tocsin_status room_decode(const struct engine_record *record, struct room *
         .reader = &reader,
         .names = room_names,
         .count = sizeof room_names / sizeof room_names[0],
+        .later = 2,
         .read = read_room_field,
         .room = ret_room,
     };
@@ -414,6 +426,8 @@ static void room_encode(struct buffer *out, const struct room *room)
     write_bool(&writer, "overdue", room->overdue);
     write_bool(&writer, "graced", room->graced);
     write_number(&writer, "credited", room->credited_ms);
+    write_number(&writer, "endedBy", (int)room->ended_by);
+    write_number(&writer, "toldMs", room->told_ms);
     json_write_object_end(&writer);
 }
 
@@ -438,8 +452,7 @@ uint64_t room_marks_of(int phase)
 
 int64_t room_idle_ms(const struct rooms *rooms, const struct room *room)
 {
-    bool never_played = room->phase == ROOM_WAITING && room->game == 1;
-    return never_played && rooms->limits.waiting_idle_ms < rooms->limits.idle_ms
+    return room_never_played(room) && rooms->limits.waiting_idle_ms < rooms->limits.idle_ms
                ? rooms->limits.waiting_idle_ms
                : rooms->limits.idle_ms;
 }

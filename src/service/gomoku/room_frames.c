@@ -67,8 +67,7 @@ void room_frame_tick(struct table *table, const struct countdown *countdown, int
     room_view_number(&writer, "leftMs", left_ms);
     json_write_key(&writer, "side");
     json_write_string(&writer, countdown->owner.at, countdown->owner.size);
-    room_view_number(&writer, "deadlineEpochMs",
-                     engine_wall_of(rooms->engine, countdown->deadline_ms, countdown->basis));
+    room_view_number(&writer, "deadlineEpochMs", countdown_shown_ms(rooms->engine, countdown));
     json_write_object_end(&writer);
     publish(table, &writer);
 }

@@ -54,6 +54,15 @@ const char *room_view_winner(const struct room *room)
     return names[room->winner];
 }
 
+static const char *ending_name(const struct room *room)
+{
+    static const char *const names[] = {
+        [ROOM_NO_ENDING] = NULL,    [ROOM_BY_FIVE] = "five", [ROOM_BY_RESIGNING] = "resign",
+        [ROOM_BY_TIME] = "timeout", [ROOM_BY_DRAW] = "draw",
+    };
+    return names[room->ended_by];
+}
+
 const char *room_view_flag(const struct room *room)
 {
     static const char *const flags[] = {
@@ -184,11 +193,21 @@ static void view_rules(struct json_writer *writer, const char *name, const struc
     json_write_object_end(writer);
 }
 
-static void view_clock(struct json_writer *writer, const struct engine *engine,
+int64_t room_shown_ms(const struct rooms *rooms, const struct room *room)
+{
+    struct countdown turn = {
+        .deadline_ms = turn_clock_deadline(&room->clock),
+        .basis = STORE_ELAPSED,
+        .told_ms = room->told_ms,
+    };
+    return countdown_shown_ms(rooms->engine, &turn);
+}
+
+static void view_clock(struct json_writer *writer, const struct rooms *rooms,
                        const struct room *room)
 {
     const struct turn_clock *clock = &room->clock;
-    int64_t now = engine_now_ms(engine);
+    int64_t now = engine_now_ms(rooms->engine);
     bool runs = room_timed(room);
     struct turn_reading x = turn_clock_read(clock, GOMOKU_X, now);
     struct turn_reading o = turn_clock_read(clock, GOMOKU_O, now);
@@ -198,7 +217,7 @@ static void view_clock(struct json_writer *writer, const struct engine *engine,
     room_view_number(writer, "leftMs", !runs ? 0 : (clock->to_move == GOMOKU_X ? x : o).flag_ms);
     json_write_key(writer, "deadlineEpochMs");
     if (runs)
-        json_write_int64(writer, engine_wall_of(engine, turn_clock_deadline(clock), STORE_ELAPSED));
+        json_write_int64(writer, room_shown_ms(rooms, room));
     else
         json_write_null(writer);
     view_bool(writer, "running", runs);
@@ -230,13 +249,14 @@ void room_view_whole(struct json_writer *writer, const struct rooms *rooms, cons
     room_view_field(writer, "rule", rule_name(room));
     room_view_number(writer, "turnSeconds", room_turn_seconds(room));
     room_view_field(writer, "phase", phase_name(room));
+    room_view_field(writer, "endedBy", ending_name(room));
     view_seats(writer, room, table);
     json_write_key(writer, "state");
     room_view_state(writer, room);
     json_write_key(writer, "series");
     room_view_series(writer, room);
     room_view_number(writer, "spectators", table == NULL ? 0 : (int64_t)table_spectators(table));
-    view_clock(writer, rooms->engine, room);
+    view_clock(writer, rooms, room);
     json_write_key(writer, "seq");
     json_write_uint64(writer, table_seq(rooms, table));
     if (my_side != NULL) {

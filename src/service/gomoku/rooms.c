@@ -18,6 +18,7 @@ const struct rooms_limits rooms_limits_default = {
     .session_rooms = 16,
     .idle_ms = INT64_C(24) * 3600 * 1000,
     .waiting_idle_ms = INT64_C(10) * 60 * 1000,
+    .waiting_seat_ms = INT64_C(30) * 1000,
     .list_scan = 10000,
 };
 

@@ -14,7 +14,8 @@
  *           room, also across a restart.
  * Seats     without a key, the next free one, then a place among the spectators; with one, its
  *           own again, and the connection that had it is told on gomoku.kicked. A seat stays
- *           with its key as long as there is the room. Of the key only a digest is kept.
+ *           with its key as long as there is the room; but before the first game has begun, one
+ *           whose player has been away for 30 s goes to the next who comes without a key. Of the key only a digest is kept.
  * Memory    who is here, what frame comes next, and what the AI thinks about are not stored.
  * Threads   the engine's. The port must not call back in from inside its calls.
  */
@@ -61,6 +62,7 @@ struct rooms_limits {
     uint32_t session_rooms;  /* that one session may be in */
     int64_t idle_ms;         /* nobody comes, moves or is here for so long: it is dropped */
     int64_t waiting_idle_ms; /* … before the first game has begun */
+    int64_t waiting_seat_ms; /* … and so long a seat is kept for a player who is not here */
     uint32_t list_scan;      /* records one list call looks at */
 };
 extern const struct rooms_limits rooms_limits_default;

@@ -45,9 +45,10 @@ struct table {
     char id[ROOM_ID_BYTES + 1];
     uint32_t frames; /* numbered so far */
     struct presence *here;
-    int64_t left_ms;            /* elapsed: when the last of them left */
-    struct engine_timer notice; /* tells who is here */
-    bool noticing;              /* the timer is armed, or what it has asked for is under way */
+    int64_t left_ms;             /* elapsed: when the last of them left */
+    int64_t seen_ms[ROOM_SIDES]; /* … when each player was last known to be here; 0: not yet */
+    struct engine_timer notice;  /* tells who is here */
+    bool noticing;               /* the timer is armed, or what it has asked for is under way */
     struct engine_timer ai_timer;
     enum ai_state ai;
     struct room_job job; /* what it is about, unless it is idle */
@@ -156,6 +157,8 @@ void room_view_number(struct json_writer *writer, const char *name, int64_t valu
 void room_view_side(struct json_writer *writer, const char *name, int side);
 void room_view_game_id(struct json_writer *writer, const struct room *room);
 const char *room_view_winner(const struct room *room);
+/* When the turn that is timed ends, as its countdown says it. */
+int64_t room_shown_ms(const struct rooms *rooms, const struct room *room);
 const char *room_view_flag(const struct room *room); /* what a fallen one does */
 void room_view_state(struct json_writer *writer, const struct room *room);
 void room_view_series(struct json_writer *writer, const struct room *room);
@@ -179,6 +182,8 @@ uint64_t table_next_seq(const struct rooms *rooms, struct table *table);
 struct presence *table_player(const struct table *table, int player);
 struct presence *table_session(const struct table *table, uint64_t session);
 uint64_t table_spectators(const struct table *table);
+/* This player, who may be none, is here now, or was until now. */
+void table_saw(struct table *table, int player);
 /* Takes the place of whatever this session was here before. Who held this player's place is
  * told, and is out. FULL: it is in too many rooms. */
 enum tocsin_status table_join(struct table *table, const struct room *room, uint64_t session,

@@ -79,6 +79,12 @@ uint64_t table_spectators(const struct table *table)
     return count;
 }
 
+void table_saw(struct table *table, int player)
+{
+    if (player != NO_PLAYER)
+        table->seen_ms[player] = engine_now_up_ms(table->rooms->engine);
+}
+
 static void leave(struct presence *presence)
 {
     struct rooms *rooms = presence->table->rooms;
@@ -88,6 +94,7 @@ static void leave(struct presence *presence)
         at = &(*at)->next_here;
     *at = presence->next_here;
     presence->table->left_ms = engine_now_up_ms(rooms->engine);
+    table_saw(presence->table, presence->player);
     for (at = &visitor->first; *at != presence;)
         at = &(*at)->next_mine;
     *at = presence->next_mine;
@@ -133,6 +140,7 @@ static enum tocsin_status come(struct table *table, uint64_t session,
         .next_mine = visitor->first,
         .table = table,
         .session = session,
+        .player = NO_PLAYER,
     };
     table->here = presence;
     visitor->first = presence;
@@ -150,6 +158,7 @@ enum tocsin_status table_join(struct table *table, const struct room *room, uint
         if (status != TOCSIN_OK)
             return status;
     }
+    table_saw(table, presence->player); /* it may be another's now */
     presence->player = NO_PLAYER;
     struct presence *older = player == NO_PLAYER ? NULL : table_player(table, player);
     if (older != NULL) {
