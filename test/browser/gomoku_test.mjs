@@ -386,9 +386,34 @@ const tests = {
     await guest.says('Waiting for the other player');
     assert.equal(await guest.page.locator('dialog').count(), 0);
   },
+
+  async a_token_that_no_header_can_carry_is_just_a_wrong_one(world) {
+    const room = await world.server.makeRoom();
+    const stored = (visitor) => visitor.page.evaluate(() => localStorage.getItem('tocsin.token'));
+    for (const path of ['/', `/#/room/${room}`]) {
+      const visitor = await Visitor.open(world);
+      await visitor.page.goto(world.server.url + path);
+      for (const wrong of ['中文token', 'caf\u00e9', 'a b']) {
+        await visitor.page.getByLabel('Token', { exact: true }).fill(wrong);
+        await visitor.press('Go on');
+        await visitor.page.getByText('did not take this token').waitFor();
+        await visitor.page.getByLabel('Token', { exact: true }).waitFor();
+        assert.equal(await stored(visitor), null, 'what was wrong is forgotten');
+      }
+      // One that an earlier page has stored.
+      await visitor.page.evaluate(() => localStorage.setItem('tocsin.token', '中文token'));
+      await visitor.page.reload();
+      await visitor.page.getByText('did not take this token').waitFor();
+      await visitor.page.getByLabel('Token', { exact: true }).fill(world.server.token);
+      await visitor.press('Go on');
+      await visitor.page.locator(path === '/' ? '.game' : '.room[data-entered="true"]').waitFor();
+      assert.equal(await stored(visitor), world.server.token);
+      assert.equal(await visitor.page.locator('dialog').count(), 0);
+    }
+  },
 };
 
-const WITH_TOKEN = new Set(['a_server_with_a_token_asks_for_it_once']);
+const WITH_TOKEN = new Set(['a_server_with_a_token_asks_for_it_once', 'a_token_that_no_header_can_carry_is_just_a_wrong_one']);
 
 const browser = await launch();
 let passed = 0;

@@ -14,9 +14,14 @@ export class Refused extends Error {
   }
 }
 
+// A browser throws at a header with other letters, which would pass for a server out of reach. No
+// token of a server has any: without it the answer is the one that a wrong token gets.
+const SENDABLE = /^[!-~]+$/;
+
 async function call(method: string, path: string, body?: unknown): Promise<unknown> {
+  const { token } = prefs;
   const headers: Record<string, string> = {};
-  if (prefs.token) headers.Authorization = `Bearer ${prefs.token}`;
+  if (token && SENDABLE.test(token)) headers.Authorization = `Bearer ${token}`;
   if (body !== undefined) headers['Content-Type'] = 'application/json';
   const answer = await fetch(path, {
     method,
@@ -24,6 +29,7 @@ async function call(method: string, path: string, body?: unknown): Promise<unkno
     cache: 'no-store',
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
   });
+  if (answer.status === 401 && token !== prefs.token) return call(method, path, body); // there is a new one meanwhile
   const said = bag(await answer.json().catch(() => null));
   if (!answer.ok) throw new Refused(answer.status, text(said.code), text(said.detail, answer.statusText));
   return said;
