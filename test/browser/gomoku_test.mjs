@@ -107,6 +107,29 @@ const tests = {
     await white.picture('out-of-time');
   },
 
+  async why_a_game_ended_is_known_after_a_reload_and_a_crash(world) {
+    const { room, black, white } = await playing(world, { turn_seconds: 5 });
+    await white.says('You won');
+    const other = await playing(world);
+    await other.black.press('Resign');
+    await other.black.press('Yes, resign');
+    await other.white.says('You won');
+    // A server that does not tell why leaves the page with a guess.
+    const tells = (await world.server.room(room)).endedBy !== undefined;
+    const empty = black.page.locator('.seat[data-side="X"] .ring-number', { hasText: /^0$/ });
+    for (const kill of [false, true]) {
+      if (kill) {
+        await world.server.kill();
+        await world.server.start();
+      }
+      for (const one of [black, white, other.black, other.white]) await one.page.reload();
+      for (const one of [black, white]) await one.page.getByText(tells ? 'The time ran out.' : 'By resignation or on time.').waitFor();
+      for (const one of [other.black, other.white]) await one.page.getByText(tells ? 'By resignation.' : 'By resignation or on time.').waitFor();
+      if (tells) await empty.waitFor();
+    }
+    await black.picture('out-of-time-reloaded');
+  },
+
   async a_reload_changes_nothing(world) {
     const { black, white } = await playing(world);
     await alternate(black, white, WIN.slice(0, 4));

@@ -86,6 +86,10 @@ export class Server {
     if (answer.status !== 201) throw new Error(`POST /v1/rooms: ${answer.status} ${JSON.stringify(said)}`);
     return said.room_id;
   }
+
+  async room(id) {
+    return (await fetch(`${this.url}/v1/rooms/${id}`)).json();
+  }
 }
 
 // ---- the browser

@@ -5,6 +5,7 @@
 export type Side = 'X' | 'O';
 export type Phase = 'WAITING' | 'PLAYING' | 'ENDED';
 export type Winner = Side | 'DRAW';
+export type Ending = 'five' | 'resign' | 'timeout' | 'draw';
 
 export interface Point {
   x: number;
@@ -73,6 +74,7 @@ export interface Room {
   phase: Phase;
   seats: Record<Side, Seat>;
   state: GameState;
+  endedBy: Ending | null; // null also from a server that does not say
   series: Series;
   spectators: number;
   clock: ClockReport;
@@ -185,6 +187,8 @@ function readPhase(value: unknown): Phase {
   return value === 'PLAYING' || value === 'ENDED' ? value : 'WAITING';
 }
 
+const ENDINGS: Ending[] = ['five', 'resign', 'timeout', 'draw'];
+
 const MODES: ClockMode[] = ['turn', 'fischer', 'bronstein', 'delay', 'byoyomi'];
 
 function readMode(value: unknown): ClockMode {
@@ -230,6 +234,7 @@ export function readRoom(value: unknown): Room {
     phase: readPhase(from.phase),
     seats: { X: readSeat(seats.X), O: readSeat(seats.O) },
     state: readState(from.state, gameId),
+    endedBy: ENDINGS.find((one) => one === from.endedBy) ?? null,
     series: readSeries(from.series),
     spectators: whole(from.spectators),
     clock: readClock(from.clock, turnSeconds),
