@@ -384,7 +384,46 @@ const tests = {
     await host.picture('missing');
     await page.getByRole('link', { name: 'To all games' }).click();
     await page.locator('.game').waitFor();
-    world.complaints = world.complaints.filter((one) => !one.includes('404 (Not Found)'));
+    // Names that no room can have are as good as names that no room has.
+    for (const name of ['x'.repeat(3000), 'x'.repeat(20000), '%0A']) {
+      await page.goto(world.server.url);
+      await page.goto(`${world.server.url}/#/room/${name}`);
+      await page.getByRole('heading', { name: 'There is no such game' }).waitFor();
+    }
+    world.complaints = world.complaints.filter((one) => !/404 \(Not Found\)|414 \(URI Too Long\)|431 \(Request Header/.test(one));
+  },
+
+  async the_lobby_says_what_can_be_done_with_a_game(world) {
+    const { room, black, white } = await seated(world);
+    const guest = await Visitor.open(world);
+    await guest.page.goto(world.server.url);
+    const row = (visitor, headline) => visitor.page.locator('.group', { hasText: headline }).locator(`.game[href="#/room/${room}"] .go`);
+    const shows = (visitor, headline, word) => row(visitor, headline).filter({ hasText: word }).waitFor();
+    // Both seats are taken: nobody else is waited for.
+    await shows(guest, 'Waiting for players to be ready', 'Watch');
+    await white.page.goto(world.server.url);
+    await shows(white, 'Waiting for players to be ready', 'Back to the game');
+    assert.equal(await white.page.getByText('Waiting for a player').isVisible(), false);
+    await white.enter(room);
+    await black.press('Ready');
+    await white.press('Ready');
+    await black.says('Your move');
+    await white.page.goto(world.server.url);
+    await shows(guest, 'Being played', 'Watch');
+    await shows(white, 'Being played', 'Back to the game');
+    // One's own room with a free seat is not joined once more; the newest stands first, one's own before it.
+    const own = await world.server.makeRoom();
+    await white.enter(own);
+    await world.server.makeRoom();
+    await white.page.goto(world.server.url);
+    const open = white.page.locator('.group', { hasText: 'Waiting for a player' }).locator('.go');
+    await open.nth(1).waitFor();
+    assert.deepEqual(await open.allTextContents(), ['Back to the game', 'Join']);
+    await white.picture('lobby-own');
+    await white.page.setViewportSize({ width: 320, height: 568 });
+    assert.deepEqual(await white.cut(), []);
+    await open.first().click();
+    await white.page.locator('.room[data-entered="true"] .seat', { hasText: 'You' }).waitFor();
   },
 
   async a_server_with_a_token_asks_for_it_once(world) {
