@@ -449,6 +449,25 @@ const tests = {
     assert.equal(await guest.page.locator('dialog').count(), 0);
   },
 
+  async the_question_for_a_token_dims_the_whole_window(world) {
+    const barred = await launch({ ignoreDefaultArgs: ['--hide-scrollbars'] });
+    try {
+      const visitor = await Visitor.open({ ...world, browser: barred });
+      const { page } = visitor;
+      const gutters = () => page.evaluate(() => innerWidth - document.documentElement.getBoundingClientRect().width);
+      await page.goto(world.server.url);
+      await page.locator('dialog[open]').waitFor();
+      assert.equal(await gutters(), 0);
+      await visitor.picture('token');
+      await page.getByLabel('Token', { exact: true }).fill(world.server.token);
+      await visitor.press('Go on');
+      await page.locator('dialog').waitFor({ state: 'detached' });
+      assert.ok((await gutters()) > 0, 'this browser has scrollbars');
+    } finally {
+      await barred.close();
+    }
+  },
+
   async a_token_that_no_header_can_carry_is_just_a_wrong_one(world) {
     const room = await world.server.makeRoom();
     const stored = (visitor) => visitor.page.evaluate(() => localStorage.getItem('tocsin.token'));
@@ -475,7 +494,11 @@ const tests = {
   },
 };
 
-const WITH_TOKEN = new Set(['a_server_with_a_token_asks_for_it_once', 'a_token_that_no_header_can_carry_is_just_a_wrong_one']);
+const WITH_TOKEN = new Set([
+  'a_server_with_a_token_asks_for_it_once',
+  'the_question_for_a_token_dims_the_whole_window',
+  'a_token_that_no_header_can_carry_is_just_a_wrong_one',
+]);
 
 const browser = await launch();
 let passed = 0;

@@ -94,8 +94,10 @@ export class Server {
 
 // ---- the browser
 
-export function launch() {
+// `more`: Playwright hides scrollbars, unless { ignoreDefaultArgs: ['--hide-scrollbars'] } is given.
+export function launch(more = {}) {
   return chromium.launch({
+    ...more,
     executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
     headless: true,
     args: ['--no-sandbox', '--disable-dev-shm-usage', '--disable-gpu'],
