@@ -271,6 +271,41 @@ const tests = {
     }
   },
 
+  async what_is_to_be_done_next_is_in_view_on_small_screens(world) {
+    const command = (name) => `[data-command="${name}"]`;
+    for (const [width, height, locale] of [[320, 568, 'en-US'], [320, 568, 'zh-CN'], [360, 640, 'en-US'], [640, 320, 'en-US'], [320, 430, 'en-US']]) {
+      const where = `${width} x ${height} ${locale}`;
+      const room = await world.server.makeRoom();
+      const black = await Visitor.open(world, { width, height, locale, touch: true });
+      await black.enter(room);
+      assert.deepEqual(await black.outOfView(command('ready'), '.share-link', '.share button'), [], `${where}: alone`);
+      const white = await Visitor.open(world, { width, height, locale, touch: true });
+      await white.enter(room);
+      assert.deepEqual(await white.outOfView(command('ready')), [], `${where}: both`);
+      await white.picture(`ready-${width}-${height}-${locale}`);
+      for (const one of [black, white]) await one.page.locator(command('ready')).tap();
+      await black.page.locator('.board[data-active]').waitFor();
+      assert.equal(await black.page.locator(command('askNew')).count(), 0, 'a game without a stone is new');
+      await black.put(7, 7);
+      await white.hasStones(1);
+      // On the smallest of all the board alone is too high; then only what is to be done next is at hand.
+      const buttons = height === 430 ? [] : [command('resign'), command('askNew')];
+      assert.deepEqual(await black.outOfView('.ring', '.status-line', ...buttons), [], `${where}: the game`);
+      const before = await white.spot(7, 7);
+      await black.page.locator(command('askNew')).tap();
+      await white.page.locator(command('agree')).waitFor();
+      assert.deepEqual(await white.outOfView(command('agree')), [], `${where}: the offer`);
+      assert.deepEqual(await white.spot(7, 7), before, `${where}: an offer does not move the board`);
+      await white.picture(`offer-${width}-${height}-${locale}`);
+      await white.page.locator(command('resign')).tap();
+      await white.page.locator('.danger').tap();
+      await black.page.locator(command('rematch')).waitFor();
+      assert.deepEqual(await black.outOfView(command('rematch')), [], `${where}: the end`);
+      await black.picture(`ended-${width}-${height}-${locale}`);
+      for (const one of [black, white]) await one.context.close();
+    }
+  },
+
   async every_text_can_be_read_by_weak_eyes(world) {
     for (const colorScheme of ['light', 'dark']) {
       const { black, white, room } = await playing(world, {}, { colorScheme });

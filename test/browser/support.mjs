@@ -177,6 +177,20 @@ export class Visitor {
     });
   }
 
+  // Which of these cannot be seen whole, or not be hit, on a page that was not scrolled?
+  outOfView(...selectors) {
+    return this.page.evaluate((wanted) => {
+      scrollTo(0, 0);
+      return wanted.filter((selector) => {
+        const one = document.querySelector(selector);
+        if (!one) return true;
+        const { left, right, top, bottom } = one.getBoundingClientRect();
+        const hit = document.elementFromPoint((left + right) / 2, (top + bottom) / 2);
+        return left < 0 || top < 0 || right > innerWidth || bottom > innerHeight || !one.contains(hit);
+      });
+    }, selectors);
+  }
+
   // Texts with less than 4.5 to 1 between them and what is behind them (WCAG AA).
   faint() {
     return this.page.evaluate(() => {

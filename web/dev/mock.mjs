@@ -308,6 +308,7 @@ const commands = {
   restart(session, room, body) {
     const side = seatOf(room, body.seatKey);
     if (!side) return ['BAD_SEAT', 'seatKey: not of this room'];
+    if (room.phase === 'PLAYING' && room.state.step === 0) return null; // it is new
     if (room.phase === 'PLAYING' && room.mode === 'PVP' && !room.seats[other(side)].wantsRestart) {
       room.seats[side].wantsRestart = true;
       broadcast(room, 'SNAPSHOT');
