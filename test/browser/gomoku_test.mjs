@@ -425,7 +425,7 @@ const tests = {
       await page.goto(`${world.server.url}/#/room/${name}`);
       await page.getByRole('heading', { name: 'There is no such game' }).waitFor();
     }
-    world.complaints = world.complaints.filter((one) => !/404 \(Not Found\)|414 \(URI Too Long\)|431 \(Request Header/.test(one));
+    world.complaints = world.complaints.filter((one) => !/400 \(Bad Request\)|404 \(Not Found\)|414 \(URI Too Long\)|431 \(Request Header/.test(one));
   },
 
   async the_lobby_says_what_can_be_done_with_a_game(world) {

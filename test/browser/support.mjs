@@ -104,9 +104,8 @@ export function launch(more = {}) {
   });
 }
 
-// What a broken connection leaves on the console is no fault of the page; nor a 400 to the question
-// for rooms of one phase, which a server may not know.
-const NETWORK = /400 \(Bad Request\)|ERR_CONNECTION_REFUSED|ERR_CONNECTION_RESET|ERR_EMPTY_RESPONSE|WebSocket connection to .* failed|401 \(Unauthorized\)/;
+// What a broken connection leaves on the console is no fault of the page.
+const NETWORK = /ERR_CONNECTION_REFUSED|ERR_CONNECTION_RESET|ERR_EMPTY_RESPONSE|WebSocket connection to .* failed|401 \(Unauthorized\)/;
 
 export class Visitor {
   static async open(world, options = {}) {

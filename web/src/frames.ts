@@ -127,20 +127,9 @@ export function otherSide(one: Side): Side {
   return one === 'X' ? 'O' : 'X';
 }
 
-// {"x":7,"y":7}, [7,7] or the index into the board.
 function point(value: unknown): Point | null {
-  let x = -1;
-  let y = -1;
-  if (typeof value === 'number') {
-    x = value % SIZE;
-    y = Math.floor(value / SIZE);
-  } else if (Array.isArray(value)) {
-    x = whole(value[0], -1);
-    y = whole(value[1], -1);
-  } else {
-    x = whole(bag(value).x, -1);
-    y = whole(bag(value).y, -1);
-  }
+  const x = whole(bag(value).x, -1);
+  const y = whole(bag(value).y, -1);
   return x >= 0 && x < SIZE && y >= 0 && y < SIZE ? { x, y } : null;
 }
 
