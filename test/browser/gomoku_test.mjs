@@ -273,9 +273,11 @@ const tests = {
 
   async what_is_to_be_done_next_is_in_view_on_small_screens(world) {
     const command = (name) => `[data-command="${name}"]`;
-    for (const [width, height, locale] of [[320, 568, 'en-US'], [320, 568, 'zh-CN'], [360, 640, 'en-US'], [640, 320, 'en-US'], [320, 430, 'en-US']]) {
+    const periods = { turn_seconds: undefined, clock: { mode: 'byoyomi', bank: '5m', extra: '30s', periods: 3 } };
+    const screens = [[320, 568, 'en-US', periods], [320, 568, 'zh-CN'], [360, 640, 'en-US'], [640, 320, 'en-US', periods], [320, 430, 'en-US']];
+    for (const [width, height, locale, wish = {}] of screens) {
       const where = `${width} x ${height} ${locale}`;
-      const room = await world.server.makeRoom();
+      const room = await world.server.makeRoom(wish);
       const black = await Visitor.open(world, { width, height, locale, touch: true });
       await black.enter(room);
       assert.deepEqual(await black.outOfView(command('ready'), '.share-link', '.share button'), [], `${where}: alone`);
