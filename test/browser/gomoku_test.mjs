@@ -107,6 +107,29 @@ const tests = {
     await white.picture('out-of-time');
   },
 
+  async why_a_game_ended_is_known_after_a_reload_and_a_crash(world) {
+    const { room, black, white } = await playing(world, { turn_seconds: 5 });
+    await white.says('You won');
+    const other = await playing(world);
+    await other.black.press('Resign');
+    await other.black.press('Yes, resign');
+    await other.white.says('You won');
+    // A server that does not tell why leaves the page with a guess.
+    const tells = (await world.server.room(room)).endedBy !== undefined;
+    const empty = black.page.locator('.seat[data-side="X"] .ring-number', { hasText: /^0$/ });
+    for (const kill of [false, true]) {
+      if (kill) {
+        await world.server.kill();
+        await world.server.start();
+      }
+      for (const one of [black, white, other.black, other.white]) await one.page.reload();
+      for (const one of [black, white]) await one.page.getByText(tells ? 'The time ran out.' : 'By resignation or on time.').waitFor();
+      for (const one of [other.black, other.white]) await one.page.getByText(tells ? 'By resignation.' : 'By resignation or on time.').waitFor();
+      if (tells) await empty.waitFor();
+    }
+    await black.picture('out-of-time-reloaded');
+  },
+
   async a_reload_changes_nothing(world) {
     const { black, white } = await playing(world);
     await alternate(black, white, WIN.slice(0, 4));
@@ -248,6 +271,43 @@ const tests = {
     }
   },
 
+  async what_is_to_be_done_next_is_in_view_on_small_screens(world) {
+    const command = (name) => `[data-command="${name}"]`;
+    const periods = { turn_seconds: undefined, clock: { mode: 'byoyomi', bank: '5m', extra: '30s', periods: 3 } };
+    const screens = [[320, 568, 'en-US', periods], [320, 568, 'zh-CN'], [360, 640, 'en-US'], [640, 320, 'en-US', periods], [320, 430, 'en-US']];
+    for (const [width, height, locale, wish = {}] of screens) {
+      const where = `${width} x ${height} ${locale}`;
+      const room = await world.server.makeRoom(wish);
+      const black = await Visitor.open(world, { width, height, locale, touch: true });
+      await black.enter(room);
+      assert.deepEqual(await black.outOfView(command('ready'), '.share-link', '.share button'), [], `${where}: alone`);
+      const white = await Visitor.open(world, { width, height, locale, touch: true });
+      await white.enter(room);
+      assert.deepEqual(await white.outOfView(command('ready')), [], `${where}: both`);
+      await white.picture(`ready-${width}-${height}-${locale}`);
+      for (const one of [black, white]) await one.page.locator(command('ready')).tap();
+      await black.page.locator('.board[data-active]').waitFor();
+      assert.equal(await black.page.locator(command('askNew')).count(), 0, 'a game without a stone is new');
+      await black.put(7, 7);
+      await white.hasStones(1);
+      // On the smallest of all the board alone is too high; then only what is to be done next is at hand.
+      const buttons = height === 430 ? [] : [command('resign'), command('askNew')];
+      assert.deepEqual(await black.outOfView('.ring', '.status-line', ...buttons), [], `${where}: the game`);
+      const before = await white.spot(7, 7);
+      await black.page.locator(command('askNew')).tap();
+      await white.page.locator(command('agree')).waitFor();
+      assert.deepEqual(await white.outOfView(command('agree')), [], `${where}: the offer`);
+      assert.deepEqual(await white.spot(7, 7), before, `${where}: an offer does not move the board`);
+      await white.picture(`offer-${width}-${height}-${locale}`);
+      await white.page.locator(command('resign')).tap();
+      await white.page.locator('.danger').tap();
+      await black.page.locator(command('rematch')).waitFor();
+      assert.deepEqual(await black.outOfView(command('rematch')), [], `${where}: the end`);
+      await black.picture(`ended-${width}-${height}-${locale}`);
+      for (const one of [black, white]) await one.context.close();
+    }
+  },
+
   async every_text_can_be_read_by_weak_eyes(world) {
     for (const colorScheme of ['light', 'dark']) {
       const { black, white, room } = await playing(world, {}, { colorScheme });
@@ -361,7 +421,46 @@ const tests = {
     await host.picture('missing');
     await page.getByRole('link', { name: 'To all games' }).click();
     await page.locator('.game').waitFor();
-    world.complaints = world.complaints.filter((one) => !one.includes('404 (Not Found)'));
+    // Names that no room can have are as good as names that no room has.
+    for (const name of ['x'.repeat(3000), 'x'.repeat(20000), '%0A']) {
+      await page.goto(world.server.url);
+      await page.goto(`${world.server.url}/#/room/${name}`);
+      await page.getByRole('heading', { name: 'There is no such game' }).waitFor();
+    }
+    world.complaints = world.complaints.filter((one) => !/400 \(Bad Request\)|404 \(Not Found\)|414 \(URI Too Long\)|431 \(Request Header/.test(one));
+  },
+
+  async the_lobby_says_what_can_be_done_with_a_game(world) {
+    const { room, black, white } = await seated(world);
+    const guest = await Visitor.open(world);
+    await guest.page.goto(world.server.url);
+    const row = (visitor, headline) => visitor.page.locator('.group', { hasText: headline }).locator(`.game[href="#/room/${room}"] .go`);
+    const shows = (visitor, headline, word) => row(visitor, headline).filter({ hasText: word }).waitFor();
+    // Both seats are taken: nobody else is waited for.
+    await shows(guest, 'Waiting for players to be ready', 'Watch');
+    await white.page.goto(world.server.url);
+    await shows(white, 'Waiting for players to be ready', 'Back to the game');
+    assert.equal(await white.page.getByText('Waiting for a player').isVisible(), false);
+    await white.enter(room);
+    await black.press('Ready');
+    await white.press('Ready');
+    await black.says('Your move');
+    await white.page.goto(world.server.url);
+    await shows(guest, 'Being played', 'Watch');
+    await shows(white, 'Being played', 'Back to the game');
+    // One's own room with a free seat is not joined once more; the newest stands first, one's own before it.
+    const own = await world.server.makeRoom();
+    await white.enter(own);
+    await world.server.makeRoom();
+    await white.page.goto(world.server.url);
+    const open = white.page.locator('.group', { hasText: 'Waiting for a player' }).locator('.go');
+    await open.nth(1).waitFor();
+    assert.deepEqual(await open.allTextContents(), ['Back to the game', 'Join']);
+    await white.picture('lobby-own');
+    await white.page.setViewportSize({ width: 320, height: 568 });
+    assert.deepEqual(await white.cut(), []);
+    await open.first().click();
+    await white.page.locator('.room[data-entered="true"] .seat', { hasText: 'You' }).waitFor();
   },
 
   async a_server_with_a_token_asks_for_it_once(world) {
@@ -386,9 +485,57 @@ const tests = {
     await guest.says('Waiting for the other player');
     assert.equal(await guest.page.locator('dialog').count(), 0);
   },
+
+  async the_question_for_a_token_dims_the_whole_window(world) {
+    const barred = await launch({ ignoreDefaultArgs: ['--hide-scrollbars'] });
+    try {
+      const visitor = await Visitor.open({ ...world, browser: barred });
+      const { page } = visitor;
+      const gutters = () => page.evaluate(() => innerWidth - document.documentElement.getBoundingClientRect().width);
+      await page.goto(world.server.url);
+      await page.locator('dialog[open]').waitFor();
+      assert.equal(await gutters(), 0);
+      await visitor.picture('token');
+      await page.getByLabel('Token', { exact: true }).fill(world.server.token);
+      await visitor.press('Go on');
+      await page.locator('dialog').waitFor({ state: 'detached' });
+      assert.ok((await gutters()) > 0, 'this browser has scrollbars');
+    } finally {
+      await barred.close();
+    }
+  },
+
+  async a_token_that_no_header_can_carry_is_just_a_wrong_one(world) {
+    const room = await world.server.makeRoom();
+    const stored = (visitor) => visitor.page.evaluate(() => localStorage.getItem('tocsin.token'));
+    for (const path of ['/', `/#/room/${room}`]) {
+      const visitor = await Visitor.open(world);
+      await visitor.page.goto(world.server.url + path);
+      for (const wrong of ['中文token', 'caf\u00e9', 'a b']) {
+        await visitor.page.getByLabel('Token', { exact: true }).fill(wrong);
+        await visitor.press('Go on');
+        await visitor.page.getByText('did not take this token').waitFor();
+        await visitor.page.getByLabel('Token', { exact: true }).waitFor();
+        assert.equal(await stored(visitor), null, 'what was wrong is forgotten');
+      }
+      // One that an earlier page has stored.
+      await visitor.page.evaluate(() => localStorage.setItem('tocsin.token', '中文token'));
+      await visitor.page.reload();
+      await visitor.page.getByText('did not take this token').waitFor();
+      await visitor.page.getByLabel('Token', { exact: true }).fill(world.server.token);
+      await visitor.press('Go on');
+      await visitor.page.locator(path === '/' ? '.game' : '.room[data-entered="true"]').waitFor();
+      assert.equal(await stored(visitor), world.server.token);
+      assert.equal(await visitor.page.locator('dialog').count(), 0);
+    }
+  },
 };
 
-const WITH_TOKEN = new Set(['a_server_with_a_token_asks_for_it_once']);
+const WITH_TOKEN = new Set([
+  'a_server_with_a_token_asks_for_it_once',
+  'the_question_for_a_token_dims_the_whole_window',
+  'a_token_that_no_header_can_carry_is_just_a_wrong_one',
+]);
 
 const browser = await launch();
 let passed = 0;

@@ -86,21 +86,26 @@ export class Server {
     if (answer.status !== 201) throw new Error(`POST /v1/rooms: ${answer.status} ${JSON.stringify(said)}`);
     return said.room_id;
   }
+
+  async room(id) {
+    return (await fetch(`${this.url}/v1/rooms/${id}`)).json();
+  }
 }
 
 // ---- the browser
 
-export function launch() {
+// `more`: Playwright hides scrollbars, unless { ignoreDefaultArgs: ['--hide-scrollbars'] } is given.
+export function launch(more = {}) {
   return chromium.launch({
+    ...more,
     executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
     headless: true,
     args: ['--no-sandbox', '--disable-dev-shm-usage', '--disable-gpu'],
   });
 }
 
-// What a broken connection leaves on the console is no fault of the page; nor a 400 to the question
-// for rooms of one phase, which a server may not know.
-const NETWORK = /400 \(Bad Request\)|ERR_CONNECTION_REFUSED|ERR_CONNECTION_RESET|ERR_EMPTY_RESPONSE|WebSocket connection to .* failed|401 \(Unauthorized\)/;
+// What a broken connection leaves on the console is no fault of the page.
+const NETWORK = /ERR_CONNECTION_REFUSED|ERR_CONNECTION_RESET|ERR_EMPTY_RESPONSE|WebSocket connection to .* failed|401 \(Unauthorized\)/;
 
 export class Visitor {
   static async open(world, options = {}) {
@@ -169,6 +174,20 @@ export class Visitor {
       const found = seen.filter((one) => one.clientWidth > 0 && one.scrollWidth > one.clientWidth + 1).map((one) => one.textContent);
       return document.documentElement.scrollWidth > innerWidth ? [...found, 'the page'] : found;
     });
+  }
+
+  // Which of these cannot be seen whole, or not be hit, on a page that was not scrolled?
+  outOfView(...selectors) {
+    return this.page.evaluate((wanted) => {
+      scrollTo(0, 0);
+      return wanted.filter((selector) => {
+        const one = document.querySelector(selector);
+        if (!one) return true;
+        const { left, right, top, bottom } = one.getBoundingClientRect();
+        const hit = document.elementFromPoint((left + right) / 2, (top + bottom) / 2);
+        return left < 0 || top < 0 || right > innerWidth || bottom > innerHeight || !one.contains(hit);
+      });
+    }, selectors);
   }
 
   // Texts with less than 4.5 to 1 between them and what is behind them (WCAG AA).

@@ -50,7 +50,7 @@ function newSeat(ai) {
 }
 
 function makeRoom(mode, rule, rules) {
-  const room = { id: id(), gameId: id(), mode, rule, rules, clocks: newClocks(rules), started: null, phase: 'WAITING', seq: 0, watchers: [],
+  const room = { id: id(), gameId: id(), mode, rule, rules, clocks: newClocks(rules), started: null, phase: 'WAITING', endedBy: null, seq: 0, watchers: [],
     seats: { X: newSeat(false), O: newSeat(mode === 'PVE') }, series: { X: 0, O: 0, draws: 0 }, deadline: null };
   room.state = newState(room.gameId);
   rooms.set(room.id, room);
@@ -62,7 +62,7 @@ function snapshot(room) {
   const seat = ({ key, ready, ai, session, wantsRestart }) => ({ taken: ai || key !== null, ready,
     connected: ai || session !== null, ai, wantsRestart });
   return { roomId: room.id, gameId: room.gameId, mode: room.mode, rule: room.rule, turnSeconds: turnSeconds(room),
-    phase: room.phase, seats: { X: seat(room.seats.X), O: seat(room.seats.O) }, state: room.state, series: room.series,
+    phase: room.phase, seats: { X: seat(room.seats.X), O: seat(room.seats.O) }, state: room.state, endedBy: room.endedBy, series: room.series,
     spectators: room.watchers.length,
     clock: clockReport(room),
     seq: room.seq };
@@ -143,7 +143,7 @@ function runClock(room, deadline, started) {
 function timeout(room) {
   const side = room.state.current;
   stopClock(room);
-  finish(room, other(side));
+  finish(room, other(side), 'timeout');
   broadcast(room, 'TIMEOUT', { side });
   broadcastState(room);
 }
@@ -154,9 +154,10 @@ function broadcastState(room) {
   broadcast(room, 'SNAPSHOT');
 }
 
-function finish(room, winner, line = null) {
+function finish(room, winner, endedBy, line = null) {
   stopClock(room);
   room.phase = 'ENDED';
+  room.endedBy = endedBy;
   room.state = { ...room.state, over: true, winner, line };
   if (winner === 'DRAW') room.series.draws++;
   else room.series[winner]++;
@@ -209,8 +210,8 @@ function move(room, side, x, y) {
   if (room.rule === 'RENJU' && side === 'X' && line && line.length > 5) return ['FORBIDDEN_MOVE', 'overline: six or more in a row are forbidden to black'];
   chargeMove(room, side);
   room.state = { ...state, board, step: state.step + 1, current: other(side), lastMove: { x, y } };
-  if (line) finish(room, side, line);
-  else if (!board.includes('.')) finish(room, 'DRAW');
+  if (line) finish(room, side, 'five', line);
+  else if (!board.includes('.')) finish(room, 'DRAW', 'draw');
   stopClock(room);
   broadcastState(room);
   turn(room);
@@ -300,13 +301,14 @@ const commands = {
   resign(session, room, body) {
     const side = seatOf(room, body.seatKey);
     if (!side || room.phase !== 'PLAYING') return ['GAME_OVER', 'nothing to resign'];
-    finish(room, other(side));
+    finish(room, other(side), 'resign');
     broadcastState(room);
     return null;
   },
   restart(session, room, body) {
     const side = seatOf(room, body.seatKey);
     if (!side) return ['BAD_SEAT', 'seatKey: not of this room'];
+    if (room.phase === 'PLAYING' && room.state.step === 0) return null; // it is new
     if (room.phase === 'PLAYING' && room.mode === 'PVP' && !room.seats[other(side)].wantsRestart) {
       room.seats[side].wantsRestart = true;
       broadcast(room, 'SNAPSHOT');
@@ -323,6 +325,7 @@ function newGame(room, asker) {
   stopClock(room);
   clearTimeout(room.thought);
   room.gameId = id();
+  room.endedBy = null;
   room.state = newState(room.gameId);
   room.clocks = newClocks(room.rules);
   for (const side of ['X', 'O']) room.seats[side].wantsRestart = false;

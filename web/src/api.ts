@@ -14,9 +14,14 @@ export class Refused extends Error {
   }
 }
 
+// A browser throws at a header with other letters, which would pass for a server out of reach. No
+// token of a server has any: without it the answer is the one that a wrong token gets.
+const SENDABLE = /^[!-~]+$/;
+
 async function call(method: string, path: string, body?: unknown): Promise<unknown> {
+  const { token } = prefs;
   const headers: Record<string, string> = {};
-  if (prefs.token) headers.Authorization = `Bearer ${prefs.token}`;
+  if (token && SENDABLE.test(token)) headers.Authorization = `Bearer ${token}`;
   if (body !== undefined) headers['Content-Type'] = 'application/json';
   const answer = await fetch(path, {
     method,
@@ -24,6 +29,7 @@ async function call(method: string, path: string, body?: unknown): Promise<unkno
     cache: 'no-store',
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
   });
+  if (answer.status === 401 && token !== prefs.token) return call(method, path, body); // there is a new one meanwhile
   const said = bag(await answer.json().catch(() => null));
   if (!answer.ok) throw new Refused(answer.status, text(said.code), text(said.detail, answer.statusText));
   return said;
@@ -34,33 +40,11 @@ export interface Page {
   more: boolean;
 }
 
-async function list(query: string): Promise<Page> {
-  const said = bag(await call('GET', `/v1/rooms?${query}`));
+// The newest of a phase.
+export async function listRooms(phase: Phase, limit: number): Promise<Page> {
+  const said = bag(await call('GET', `/v1/rooms?phase=${phase}&order=newest&limit=${Math.min(limit, 1000)}`));
   const rooms = Array.isArray(said.rooms) ? said.rooms.map(readListing) : [];
   return { rooms: rooms.filter((room) => room.roomId !== ''), more: (said.next ?? null) !== null };
-}
-
-// The newest of a phase. A server that cannot choose (400) is asked for as many as it gives.
-const ALL = 1000;
-let chooses = true;
-let everything: Promise<Page> | null = null;
-
-async function choose(phase: Phase, limit: number): Promise<Page> {
-  everything ??= list(`limit=${ALL}`).finally(() => (everything = null));
-  const all = await everything;
-  const found = all.rooms.filter((room) => room.phase === phase).reverse();
-  return { rooms: found.slice(0, limit), more: found.length > limit };
-}
-
-export async function listRooms(phase: Phase, limit: number): Promise<Page> {
-  if (!chooses) return choose(phase, limit);
-  try {
-    return await list(`phase=${phase}&order=newest&limit=${Math.min(limit, ALL)}`);
-  } catch (error) {
-    if (!(error instanceof Refused) || error.status !== 400) throw error;
-    chooses = false;
-    return choose(phase, limit);
-  }
 }
 
 export interface RoomWish {

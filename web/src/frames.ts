@@ -5,6 +5,7 @@
 export type Side = 'X' | 'O';
 export type Phase = 'WAITING' | 'PLAYING' | 'ENDED';
 export type Winner = Side | 'DRAW';
+export type Ending = 'five' | 'resign' | 'timeout' | 'draw';
 
 export interface Point {
   x: number;
@@ -73,6 +74,7 @@ export interface Room {
   phase: Phase;
   seats: Record<Side, Seat>;
   state: GameState;
+  endedBy: Ending | null; // null also from a server that does not say
   series: Series;
   spectators: number;
   clock: ClockReport;
@@ -125,20 +127,9 @@ export function otherSide(one: Side): Side {
   return one === 'X' ? 'O' : 'X';
 }
 
-// {"x":7,"y":7}, [7,7] or the index into the board.
 function point(value: unknown): Point | null {
-  let x = -1;
-  let y = -1;
-  if (typeof value === 'number') {
-    x = value % SIZE;
-    y = Math.floor(value / SIZE);
-  } else if (Array.isArray(value)) {
-    x = whole(value[0], -1);
-    y = whole(value[1], -1);
-  } else {
-    x = whole(bag(value).x, -1);
-    y = whole(bag(value).y, -1);
-  }
+  const x = whole(bag(value).x, -1);
+  const y = whole(bag(value).y, -1);
   return x >= 0 && x < SIZE && y >= 0 && y < SIZE ? { x, y } : null;
 }
 
@@ -185,6 +176,8 @@ function readPhase(value: unknown): Phase {
   return value === 'PLAYING' || value === 'ENDED' ? value : 'WAITING';
 }
 
+const ENDINGS: Ending[] = ['five', 'resign', 'timeout', 'draw'];
+
 const MODES: ClockMode[] = ['turn', 'fischer', 'bronstein', 'delay', 'byoyomi'];
 
 function readMode(value: unknown): ClockMode {
@@ -230,6 +223,7 @@ export function readRoom(value: unknown): Room {
     phase: readPhase(from.phase),
     seats: { X: readSeat(seats.X), O: readSeat(seats.O) },
     state: readState(from.state, gameId),
+    endedBy: ENDINGS.find((one) => one === from.endedBy) ?? null,
     series: readSeries(from.series),
     spectators: whole(from.spectators),
     clock: readClock(from.clock, turnSeconds),

@@ -8,6 +8,7 @@ import { button, h, setAttribute, setText, svg } from './dom';
 import { type ClockMode, type ClockRules, EMPTY_BOARD, type Listing, type Phase, SIZE } from './frames';
 import type { Word } from './i18n';
 import { prefs } from './prefs';
+import { hasSeat } from './seat_key';
 import { askToken, say, type Screen } from './shell';
 
 const REFRESH_MS = 3000;
@@ -99,14 +100,19 @@ function isOpen(room: Listing): boolean {
   return room.phase === 'WAITING' && room.players < 2;
 }
 
+// Not over, and one plays in it.
+function isOwn(room: Listing): boolean {
+  return room.phase !== 'ENDED' && hasSeat(room.roomId);
+}
+
 function row(room: Listing): HTMLElement {
-  const open = isOpen(room);
+  const open = isOpen(room) || isOwn(room);
   const about = [
     say(room.rule === 'RENJU' ? 'renju' : 'standard'),
     clockText(prefs.language, room.clock?.mode ?? 'turn', room.clock?.rules ?? null, room.turnSeconds),
     room.spectators > 0 ? say('watchers', { n: room.spectators }) : '',
   ];
-  const go: Word = open ? 'join' : room.phase === 'ENDED' ? 'look' : 'watch';
+  const go: Word = isOwn(room) ? 'backToGame' : open ? 'join' : room.phase === 'ENDED' ? 'look' : 'watch';
   return h(
     'li',
     {},
@@ -125,41 +131,59 @@ function row(room: Listing): HTMLElement {
   );
 }
 
-// The rooms of one phase, the newest first, as many as were asked for.
-class Group {
-  readonly list = h('ul', { class: 'games' });
-  readonly more: HTMLButtonElement;
-  count = 0;
-  private limit = FIRST_ROWS;
+// Those rooms of a group that belong under one headline.
+class Rows {
+  readonly element: HTMLElement;
+  private readonly list = h('ul', { class: 'games' });
   private shown = '';
 
   constructor(
-    readonly phase: Phase,
+    title: Word | null,
+    private readonly has: (room: Listing) => boolean = () => true,
+  ) {
+    this.element = h('div', { class: 'group' }, title && h('h3', {}, say(title)), this.list);
+    this.element.hidden = true;
+  }
+
+  // Only what has changed is drawn anew, and nothing while a row is pressed.
+  show(all: Listing[]): void {
+    const rooms = all.filter(this.has);
+    const text = JSON.stringify(rooms.map((room) => [room, isOwn(room)]));
+    if (text === this.shown || this.list.matches(':active')) return;
+    this.shown = text;
+    this.element.hidden = rooms.length === 0;
+    const focused = this.list.contains(document.activeElement) ? (document.activeElement as HTMLAnchorElement).hash : '';
+    this.list.replaceChildren(...rooms.map(row));
+    if (focused) this.list.querySelector<HTMLAnchorElement>(`a[href="${CSS.escape(focused)}"]`)?.focus();
+  }
+}
+
+// The rooms of one phase, one's own first, then the newest, as many as were asked for.
+class Group {
+  readonly elements: HTMLElement[];
+  count = 0;
+  private readonly more: HTMLButtonElement;
+  private limit = FIRST_ROWS;
+
+  constructor(
+    private readonly phase: Phase,
     refresh: () => void,
+    private readonly parts: Rows[],
   ) {
     this.more = button(say('moreRooms'), 'quiet more', () => {
       this.limit += MORE_ROWS;
       refresh();
     });
     this.more.hidden = true;
+    this.elements = [...parts.map((part) => part.element), this.more];
   }
 
   async load(): Promise<void> {
     const page = await listRooms(this.phase, this.limit);
-    const rooms = page.rooms.sort((a, b) => Number(isOpen(b)) - Number(isOpen(a)));
+    const rooms = page.rooms.sort((a, b) => Number(isOwn(b)) - Number(isOwn(a)));
     this.count = rooms.length;
     this.more.hidden = !page.more;
-    this.show(rooms);
-  }
-
-  // Only what has changed is drawn anew, and nothing while a row is pressed.
-  private show(rooms: Listing[]): void {
-    const text = JSON.stringify(rooms);
-    if (text === this.shown || this.list.matches(':active')) return;
-    this.shown = text;
-    const focused = this.list.contains(document.activeElement) ? (document.activeElement as HTMLAnchorElement).hash : '';
-    this.list.replaceChildren(...rooms.map(row));
-    if (focused) this.list.querySelector<HTMLAnchorElement>(`a[href="${CSS.escape(focused)}"]`)?.focus();
+    for (const part of this.parts) part.show(rooms);
   }
 }
 
@@ -176,11 +200,9 @@ export class Lobby implements Screen {
   readonly element: HTMLElement;
   private readonly note = h('p', { class: 'note', role: 'status' }, say('loading'));
   private readonly failure = h('p', { class: 'failure', role: 'alert' });
-  private readonly waiting = new Group('WAITING', () => void this.refresh());
-  private readonly playing = new Group('PLAYING', () => void this.refresh());
-  private readonly ended = new Group('ENDED', () => void this.refresh());
-  private readonly waitingPart = this.part('groupWaiting', this.waiting);
-  private readonly playingPart = this.part('groupPlaying', this.playing);
+  private readonly waiting = this.group('WAITING', new Rows('groupWaiting', isOpen), new Rows('groupFull', (room) => !isOpen(room)));
+  private readonly playing = this.group('PLAYING', new Rows('groupPlaying'));
+  private readonly ended = this.group('ENDED', new Rows(null));
   private readonly endedPart: HTMLDetailsElement;
   private timer = 0;
   private closed = false;
@@ -189,7 +211,7 @@ export class Lobby implements Screen {
   };
 
   constructor() {
-    this.endedPart = h('details', { class: 'group ended' }, h('summary', {}, say('groupEnded')), this.ended.list, this.ended.more);
+    this.endedPart = h('details', { class: 'group ended' }, h('summary', {}, say('groupEnded')), ...this.ended.elements);
     this.endedPart.hidden = true;
     this.endedPart.addEventListener('toggle', () => this.endedPart.open && void this.refresh());
     this.element = h(
@@ -208,8 +230,8 @@ export class Lobby implements Screen {
         { class: 'card open' },
         h('h2', {}, say('openRooms')),
         this.note,
-        this.waitingPart,
-        this.playingPart,
+        ...this.waiting.elements,
+        ...this.playing.elements,
         this.endedPart,
       ),
     );
@@ -227,10 +249,8 @@ export class Lobby implements Screen {
     document.removeEventListener('visibilitychange', this.seen);
   }
 
-  private part(title: Word, group: Group): HTMLElement {
-    const element = h('div', { class: 'group' }, h('h3', {}, say(title)), group.list, group.more);
-    element.hidden = true;
-    return element;
+  private group(phase: Phase, ...parts: Rows[]): Group {
+    return new Group(phase, () => void this.refresh(), parts);
   }
 
   private form(): HTMLElement {
@@ -329,8 +349,6 @@ export class Lobby implements Screen {
     const wanted = [this.waiting, this.playing];
     if (this.endedPart.open || this.ended.count === 0) wanted.push(this.ended);
     await Promise.all(wanted.map((group) => group.load()));
-    this.waitingPart.hidden = this.waiting.count === 0;
-    this.playingPart.hidden = this.playing.count === 0;
     this.endedPart.hidden = this.ended.count === 0;
     setText(this.note, this.waiting.count + this.playing.count === 0 ? say('noRooms') : '');
   }

@@ -64,7 +64,13 @@ export function setSound(on: boolean): void {
   remember('localStorage', 'sound', on ? 'on' : null);
 }
 
-export function setToken(token: string | null): void {
+export function setToken(token: string): void {
   prefs.token = token;
   remember('localStorage', 'token', token);
+}
+
+// The server did not take it. What another tab has stored meanwhile stays.
+export function forgetToken(): void {
+  if (recall('localStorage', 'token') === prefs.token) remember('localStorage', 'token', null);
+  prefs.token = null;
 }

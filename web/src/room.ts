@@ -179,6 +179,7 @@ export class RoomScreen implements Screen {
     this.veil.hidden = view !== null;
     this.element.dataset.entered = String(view !== null);
     if (!view) return;
+    this.element.dataset.phase = view.room.phase;
     document.title = this.title();
     const first = view.mySide ?? 'X';
     if (this.table.firstChild !== this.seats[first].element) this.table.prepend(this.seats[first].element);
@@ -253,8 +254,9 @@ export class RoomScreen implements Screen {
     return room.mode === 'PVP' && !room.seats[otherSide(mySide)].taken ? `${ready}share` : ready || 'none';
   }
 
-  // How a new game can be had before this one is over.
-  private restart(view: View, mySide: Side): 'startOver' | 'askNew' | 'agree' | 'asked' {
+  // How a new game can be had before this one is over; one without a stone is new.
+  private restart(view: View, mySide: Side): 'startOver' | 'askNew' | 'agree' | 'asked' | 'new' {
+    if (view.room.state.step === 0) return 'new';
     if (view.room.mode === 'PVE') return 'startOver';
     const asking = asksRestart(view);
     return asking === null ? 'askNew' : asking === mySide ? 'asked' : 'agree';
@@ -299,10 +301,11 @@ export class RoomScreen implements Screen {
         return [resign, command('startOver', 'quiet', () => this.ask('restart')), link];
       case 'play askNew':
         return [resign, command('askNew', 'quiet', () => this.session.command('restart')), link];
+      case 'play new':
       case 'play asked':
         return [resign, link];
       case 'play agree':
-        return [command('agree', 'primary', () => this.session.command('restart')), resign, link];
+        return [command('agree', 'primary', () => this.session.command('restart')), resign];
       case 'again':
         return [command('rematch', 'primary', () => this.session.command('restart')), link];
       case 'none':

@@ -34,6 +34,10 @@ function stored(room: string): string[] {
   }
 }
 
+export function hasSeat(room: string): boolean {
+  return stored(room).length > 0;
+}
+
 // How tabs of one browser know of each other.
 interface Claims {
   // The first of these keys that no other tab has; null: all are taken.

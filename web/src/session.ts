@@ -8,6 +8,9 @@ import { Link, type LinkState } from './link';
 import { findSeatKey, type SeatKey } from './seat_key';
 import { apply, enter, myTurn, place, refuse, sit, type View } from './view';
 
+// A name that no room can have is told by another number than one that no room has.
+const NO_ROOM = [400, 404, 414, 431];
+
 export interface SessionEvents {
   onChange(): void;
   onRefused(code: string, detail: string): void;
@@ -42,7 +45,7 @@ export class Session {
         this.events.onUnauthorized();
         return;
       }
-      if (error instanceof Refused && error.status === 404) {
+      if (error instanceof Refused && NO_ROOM.includes(error.status)) {
         this.lose();
         return;
       }

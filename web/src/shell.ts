@@ -4,7 +4,7 @@
 import { serverVersion } from './api';
 import { button, h, setText, svg } from './dom';
 import { say as sayIn, type Word } from './i18n';
-import { nextTheme, prefs, setLanguage, setSound, setToken } from './prefs';
+import { forgetToken, nextTheme, prefs, setLanguage, setSound, setToken } from './prefs';
 
 export function say(word: Word, values: Record<string, string | number> = {}): string {
   return sayIn(prefs.language, word, values);
@@ -131,6 +131,8 @@ let asking: Promise<void> | null = null;
 
 export function askToken(): Promise<void> {
   asking ??= new Promise<void>((resolve) => {
+    const wrong = prefs.token !== null;
+    forgetToken();
     const input = h('input', {
       type: 'password',
       id: 'token',
@@ -142,7 +144,7 @@ export function askToken(): Promise<void> {
       'form',
       {},
       h('h2', { id: 'token-title' }, say('tokenTitle')),
-      h('p', { id: 'token-text' }, prefs.token ? say('tokenWrong') : say('tokenText')),
+      h('p', { id: 'token-text' }, wrong ? say('tokenWrong') : say('tokenText')),
       h('label', { for: 'token' }, say('tokenLabel')),
       input,
       h('button', { class: 'primary', type: 'submit' }, say('tokenSave')),

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // What is going on, in one line and a half.
 
-import { otherSide, type Side } from './frames';
+import { type Ending, otherSide, type Side } from './frames';
 import type { Word } from './i18n';
 import { myTurn, type View } from './view';
 
@@ -51,10 +51,13 @@ function playing(view: View): Status {
   return { line: view.room.state.current === 'X' ? 'blackMove' : 'whiteMove', more, mood: 'theirs' };
 }
 
+const endings: Record<Ending, Word> = { five: 'byLine', resign: 'byResign', timeout: 'onTime', draw: 'boardFull' };
+
+// A server that does not say why leaves it to what was seen.
 function ended({ room, mySide, timedOut, gaveUp }: View): Status {
   const { winner, line } = room.state;
   if (winner === 'DRAW' || winner === null) return { line: 'draw', more: 'boardFull', mood: 'draw' };
-  const more: Word = line ? 'byLine' : timedOut ? 'onTime' : gaveUp ? 'byResign' : 'resignOrTime';
+  const more: Word = room.endedBy ? endings[room.endedBy] : line ? 'byLine' : timedOut ? 'onTime' : gaveUp ? 'byResign' : 'resignOrTime';
   if (mySide === null) return { line: winner === 'X' ? 'blackWins' : 'whiteWins', more, mood: 'over' };
   return winner === mySide ? { line: 'youWin', more, mood: 'won' } : { line: 'youLose', more, mood: 'lost' };
 }

@@ -7,7 +7,7 @@
 //   the answer to resume (full)  replaces all, whatever its seq: the server may have started again
 
 import { type Clock, mergeClock, stopClock, wholeTurn } from './clock';
-import type { Frame, GameState, Point, Room, Side } from './frames';
+import { type Frame, type GameState, otherSide, type Point, type Room, type Side } from './frames';
 
 export interface View {
   room: Room;
@@ -19,11 +19,20 @@ export interface View {
   gaveUp: boolean; // seen to end without a line and without a timeout
 }
 
+// Who has run out of time, by the room's own word; it stands at zero, however the news came.
+function flagged({ endedBy, state: { winner } }: Room): Side | null {
+  return endedBy === 'timeout' && winner !== null && winner !== 'DRAW' ? otherSide(winner) : null;
+}
+
+function atZero(clock: Clock, side: Side | null): Clock {
+  return side === null ? clock : { ...clock, side, leftMs: 0, running: false };
+}
+
 export function enter(room: Room, mySide: Side | null, old: View | null, now: number): View {
   const sameGame = old !== null && old.room.gameId === room.gameId;
   return {
     room,
-    clock: mergeClock(sameGame ? old.clock : null, room.clock, now),
+    clock: atZero(mergeClock(sameGame ? old.clock : null, room.clock, now), flagged(room)),
     mySide,
     seated: true,
     pending: null,
@@ -76,11 +85,10 @@ function tick(view: View, frame: Extract<Frame, { type: 'TICK' }>, now: number):
 }
 
 function timeout(view: View, frame: Extract<Frame, { type: 'TIMEOUT' }>, now: number): View {
-  const clock = { ...stopClock(view.clock, now), side: frame.payload.side, leftMs: 0 };
   return {
     ...view,
     room: { ...view.room, seq: frame.seq },
-    clock,
+    clock: atZero(stopClock(view.clock, now), frame.payload.side),
     pending: null,
     timedOut: frame.payload.side,
   };
@@ -112,6 +120,7 @@ function state(view: View, frame: Extract<Frame, { type: 'STATE' }>, now: number
       seq: frame.seq,
       phase,
       state: next,
+      endedBy: sameGame ? view.room.endedBy : null,
       series: frame.payload.series ?? view.room.series,
     },
     clock: clockAfter(view, next, now),
@@ -126,7 +135,7 @@ function state(view: View, frame: Extract<Frame, { type: 'STATE' }>, now: number
 function clockOf(view: View, room: Room, sameGame: boolean, now: number): Clock {
   if (!room.state.over || !sameGame) return mergeClock(view.clock, room.clock, now);
   const { banks, periods, rules } = room.clock;
-  return { ...stopClock(view.clock, now), banks, periods, rules };
+  return atZero({ ...stopClock(view.clock, now), banks, periods, rules }, flagged(room));
 }
 
 function snapshot(view: View, frame: Extract<Frame, { type: 'SNAPSHOT' }>, now: number): View {

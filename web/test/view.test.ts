@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 
-import { leftNow } from '../src/clock';
+import { leftNow, readClock } from '../src/clock';
 import { EMPTY_BOARD, type Frame, readFrame, readRoom, type Side } from '../src/frames';
 import { asksRestart, statusOf } from '../src/status';
 import { apply, enter, myTurn, place, refuse, sit, type View } from '../src/view';
@@ -136,10 +136,8 @@ test('what is not as promised does no harm', () => {
   assert.equal(empty.state.board, EMPTY_BOARD);
   assert.equal(empty.phase, 'WAITING');
   assert.equal(readRoom(whole({ state: state({ board: 'XO' }) })).state.board, EMPTY_BOARD);
-  const lines = [[{ x: 1, y: 2 }, { x: 2, y: 2 }], [[1, 2], [2, 2]], [31, 32]];
-  for (const line of lines) {
-    assert.deepEqual(readRoom(whole({ state: state({ line }) })).state.line, [{ x: 1, y: 2 }, { x: 2, y: 2 }]);
-  }
+  const line = [{ x: 1, y: 2 }, { x: 2, y: 2 }];
+  assert.deepEqual(readRoom(whole({ state: state({ line: [...line, 31, null, { x: 1 }] }) })).state.line, line);
   assert.equal(readRoom(whole({ state: state({ lastMove: { x: 15, y: 0 } }) })).state.lastMove, null);
 });
 
@@ -161,6 +159,22 @@ test('a game that ended before our eyes without a line or a timeout was given up
   const over = { state: state({ over: true, winner: 'O' }), series: null };
   assert.equal(statusOf(apply(room(), frame('STATE', 11, over), 0)).more, 'byResign');
   assert.equal(statusOf(room('X', { phase: 'ENDED', state: over.state })).more, 'resignOrTime');
+});
+
+test('why a game ended is the server\'s word where it gives one', () => {
+  const over = (endedBy: unknown, winner = 'O') => ({ phase: 'ENDED', endedBy, state: state({ over: true, winner }),
+    clock: { side: null, leftMs: 0, running: false, mode: 'turn', banks: null } });
+  const more = (endedBy: unknown) => statusOf(room('X', over(endedBy))).more;
+  assert.deepEqual(['five', 'resign', 'timeout', null, 'magic'].map(more), ['byLine', 'byResign', 'onTime', 'resignOrTime', 'resignOrTime']);
+  assert.equal(statusOf(room('X', over('draw', 'DRAW'))).more, 'boardFull');
+  const shown = (view: View, side: Side) => readClock(view.clock, side, 30, 99).ms;
+  const late = room('X', over('timeout'));
+  assert.deepEqual([shown(late, 'X'), shown(late, 'O')], [0, 30000], 'who ran out stands at zero');
+  const told = apply(room('X'), frame('SNAPSHOT', 11, whole(over('timeout'))), 10);
+  assert.deepEqual([shown(told, 'X'), statusOf(told).more], [0, 'onTime'], 'without the TIMEOUT, too');
+  assert.equal(shown(room('X', over('resign')), 'X'), 30000);
+  const next = apply(late, frame('STATE', 12, { state: state({ gameId: 'g2' }), series: null }, 'g2'), 0);
+  assert.equal(next.room.endedBy, null, 'a new game has not ended');
 });
 
 test('after a broken connection the clock of the same turn goes on, and never back', () => { // C-18
