@@ -202,8 +202,8 @@ static void begin(uint64_t seed)
         "{\"turn_seconds\":10}",
         "{\"mode\":\"PVE\",\"turn_seconds\":5}",
         "{\"rule\":\"RENJU\",\"clock\":{\"mode\":\"fischer\",\"bank\":\"20s\",\"extra\":\"2s\"}}",
-        "{\"mode\":\"PVE\",\"ai_timed\":true,\"clock\":{\"mode\":\"byoyomi\",\"bank\":3000,"
-        "\"extra\":2500,\"periods\":2}}",
+        ("{\"mode\":\"PVE\",\"ai_timed\":true,\"clock\":{\"mode\":\"byoyomi\",\"bank\":3000,"
+         "\"extra\":2500,\"periods\":2}}"),
         "{\"turn_seconds\":4,\"on_timeout\":\"pass\",\"reconnect_grace\":\"3s\"}",
         "{\"mode\":\"PVE\",\"turn_seconds\":6,\"on_timeout\":\"event\"}",
     };

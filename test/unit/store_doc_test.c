@@ -42,12 +42,13 @@ static enum tocsin_status load(struct scene *scene)
 static void begin(struct scene *scene, size_t doc_bytes, size_t key_bytes)
 {
     static char doc[DOC_BYTES_MAX];
+    static const char needle[] = {'n', 'e', 'e', 'd', 'l', 'e'};
     char keys[RECORDS][STORE_KEY_BYTES_MAX];
     struct store_record puts[RECORDS];
     temp_dir_init(&scene->dir);
     assert_int_equal(open_store(scene), TOCSIN_OK);
     memset(doc, '.', sizeof doc);
-    memcpy(doc + doc_bytes - 6, "needle", 6);
+    memcpy(doc + doc_bytes - sizeof needle, needle, sizeof needle);
     for (size_t i = 0; i < RECORDS; i++) {
         memset(keys[i], 'k', sizeof keys[i]);
         keys[i][0] = (char)('a' + i);
