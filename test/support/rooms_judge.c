@@ -159,7 +159,7 @@ void judge_event(struct rooms_judge *judge, const struct store_event *event)
     else if (strcmp(type, "passed") == 0)
         room->passes++;
     else if (strcmp(type, "grace") == 0)
-        room->deadline_game = 0; /* the only way in which a deadline may move */
+        room->graced_ms = number_at(doc, "deadlineEpochMs");
     else if (strcmp(type, "ended") == 0)
         ended(judge, room, doc, about);
     json_decref(doc);
@@ -189,9 +189,12 @@ static void check_deadline(struct rooms_judge *judge, struct judged_room *room, 
     if (room->passes > 0)
         return; /* several turns have as many stones */
     bool same = room->deadline_game == game && room->deadline_step == step;
-    if (same && llabs(deadline_ms - room->deadline_ms) > DEADLINE_SLACK_MS)
+    /* Grace is the only way in which a deadline may move: once, to what the log says. What was
+     * changed before it in the same commit is told after that is in the log. */
+    bool graced = llabs(deadline_ms - room->graced_ms) <= DEADLINE_SLACK_MS;
+    if (same && !graced && llabs(deadline_ms - room->deadline_ms) > DEADLINE_SLACK_MS)
         blame(judge, about, "the turn's deadline has moved from %" PRId64, room->deadline_ms);
-    if (!same)
+    if (!same || graced)
         room->deadline_ms = deadline_ms;
     room->deadline_game = game;
     room->deadline_step = step;

@@ -44,6 +44,7 @@ struct judged_room {
     uint64_t deadline_game;
     int deadline_step;
     int64_t deadline_ms;
+    int64_t graced_ms; /* as the log has it */
 };
 
 struct rooms_judge {
