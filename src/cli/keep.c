@@ -400,26 +400,15 @@ static int keep_run(int argc, char **argv)
 
 /* ---- show and ls */
 
+static int print_renewal(const struct client *client)
+{
+    keep_text_print(call_body(client->call), when_now_ms());
+    return EXIT_DONE;
+}
+
 static int show_run(int argc, char **argv)
 {
-    struct client_options options = {0};
-    struct words words = {argc, argv};
-    struct client client;
-    char path[CLIENT_PATH_BYTES_MAX];
-    int code;
-    if (!command_begin(&show_verb, &words, &options, &code))
-        return code;
-    code = client_init(&client, &show_verb, &options);
-    if (code == EXIT_DONE && !client_path(&client, "/v1/renewals/", words.at[0], "", path))
-        code = EXIT_USAGE;
-    if (code == EXIT_DONE)
-        code = client_ask(&client, &(struct call_request){.method = "GET", .path = path});
-    if (code == EXIT_DONE && client.json)
-        client_print(&client);
-    else if (code == EXIT_DONE)
-        keep_text_print(call_body(client.call), when_now_ms());
-    client_release(&client);
-    return code;
+    return client_show(&show_verb, argc, argv, "/v1/renewals/", "", print_renewal);
 }
 
 static const struct command show_verb = {
@@ -443,17 +432,7 @@ static int ls_run(int argc, char **argv)
                                         "REDIS", ">EVERY", ">ROUNDS", ">GOOD"};
     static const struct list renewals = {"renewals", heads, sizeof heads / sizeof heads[0],
                                          keep_text_row};
-    struct list_options options = {.limit = LIST_LIMIT_DEFAULT};
-    struct words words = {argc, argv};
-    struct client client;
-    int code;
-    if (!command_begin(&ls_verb, &words, &options, &code))
-        return code;
-    code = client_init(&client, &ls_verb, &options.client);
-    if (code == EXIT_DONE)
-        code = list_print(&client, &options, &renewals, "/v1/renewals");
-    client_release(&client);
-    return code;
+    return list_run(&ls_verb, argc, argv, &renewals, "/v1/renewals");
 }
 
 static const struct command ls_verb = {

@@ -327,26 +327,15 @@ static const struct command release_command = {
 
 /* ---- show and ls */
 
+static int print_lease(const struct client *client)
+{
+    print_lines(call_body(client->call), when_now_ms());
+    return EXIT_DONE;
+}
+
 static int show_run(int argc, char **argv)
 {
-    struct client_options options = {0};
-    struct words words = {argc, argv};
-    struct client client;
-    char path[CLIENT_PATH_BYTES_MAX];
-    int code;
-    if (!command_begin(&show_verb, &words, &options, &code))
-        return code;
-    code = client_init(&client, &show_verb, &options);
-    if (code == EXIT_DONE && !client_path(&client, "/v1/leases/", words.at[0], "", path))
-        code = EXIT_USAGE;
-    if (code == EXIT_DONE)
-        code = client_ask(&client, &(struct call_request){.method = "GET", .path = path});
-    if (code == EXIT_DONE && client.json)
-        client_print(&client);
-    else if (code == EXIT_DONE)
-        print_lines(call_body(client.call), when_now_ms());
-    client_release(&client);
-    return code;
+    return client_show(&show_verb, argc, argv, "/v1/leases/", "", print_lease);
 }
 
 static const struct command show_verb = {
@@ -368,17 +357,7 @@ static int ls_run(int argc, char **argv)
 {
     static const char *const heads[] = {"NAME", "HOLDER", ">LEFT", ">FENCE", ">IN LINE"};
     static const struct list leases = {"leases", heads, sizeof heads / sizeof heads[0], write_row};
-    struct list_options options = {.limit = LIST_LIMIT_DEFAULT};
-    struct words words = {argc, argv};
-    struct client client;
-    int code;
-    if (!command_begin(&ls_verb, &words, &options, &code))
-        return code;
-    code = client_init(&client, &ls_verb, &options.client);
-    if (code == EXIT_DONE)
-        code = list_print(&client, &options, &leases, "/v1/leases");
-    client_release(&client);
-    return code;
+    return list_run(&ls_verb, argc, argv, &leases, "/v1/leases");
 }
 
 static const struct command ls_verb = {

@@ -105,6 +105,15 @@ static bool read_bool(struct json_reader *reader, bool *into)
     return true;
 }
 
+bool body_plain(struct bytes text)
+{
+    for (size_t i = 0; i < text.size; i++) {
+        if ((unsigned char)text.at[i] < 0x20 || text.at[i] == 0x7f)
+            return false;
+    }
+    return true;
+}
+
 bool body_read_value(struct json_reader *reader, const struct body_field *field)
 {
     switch (field->type) {

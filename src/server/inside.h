@@ -268,6 +268,8 @@ struct body_field {
 };
 /* An empty body is an empty object. False: it has been answered. */
 bool body_read(const struct route_request *request, const struct body_field *fields, size_t count);
+/* Without control characters. */
+bool body_plain(struct bytes text);
 /* The value that comes next, as one field. */
 bool body_read_value(struct json_reader *reader, const struct body_field *field);
 

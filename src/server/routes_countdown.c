@@ -63,21 +63,12 @@ static struct countdown_request *begin(const struct route_request *request,
     return NULL;
 }
 
-static bool plain(struct bytes word)
-{
-    for (size_t i = 0; i < word.size; i++) {
-        if ((unsigned char)word.at[i] < 0x20 || word.at[i] == 0x7f)
-            return false;
-    }
-    return true;
-}
-
 /* NULL: it is fine. */
 static const char *wrong_with(const struct countdown_call *call, bool has_deadline, bool has_for)
 {
     if (call->owner.size == 0)
         return "owner: is missing or empty: whose time runs?";
-    if (!plain(call->owner) || !plain(call->version) || !plain(call->kind))
+    if (!body_plain(call->owner) || !body_plain(call->version) || !body_plain(call->kind))
         return "owner, version, kind: no control characters";
     if (call->version.size == 0 || call->kind.size == 0)
         return "version, kind: must not be empty";

@@ -80,21 +80,12 @@ static struct lease_request *begin(const struct route_request *request, enum lea
     return NULL;
 }
 
-static bool plain(struct bytes word)
-{
-    for (size_t i = 0; i < word.size; i++) {
-        if ((unsigned char)word.at[i] < 0x20 || word.at[i] == 0x7f)
-            return false;
-    }
-    return true;
-}
-
 /* NULL: it is fine. */
 static const char *wrong_with(const struct lease_call *call)
 {
     if (call->verb != LEASE_RELEASE && call->holder.size == 0)
         return "holder: is missing or empty: who is to have it?";
-    if (!plain(call->holder))
+    if (!body_plain(call->holder))
         return "holder: no control characters";
     if (call->verb == LEASE_KEEPALIVE && call->fence == 0)
         return "fence: is missing: which holding of it?";
