@@ -95,7 +95,7 @@ def test_a_game_goes_on_after_kill_9(tocsin):
         seats = Seats(server, make(server, clock={"bank": "4s"})).come()
         seats.both("ready")
         before = look(server, seats.room)
-        time.sleep(0.5)
+        fault.wait_until(lambda: look(server, seats.room)["clock"]["leftMs"] < 3500, "X's time to run")
         server.kill()  # in the middle of X's turn
         seats.leave()
         server.start()
