@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* bench/redis - how many commands a second get through the client of Redis?
  *
- * PEXPIRE of one key on one connection, so many at once, through net/redis.h and through
+ * PEXPIRE of one key on one connection, so many at once, through net/redis/redis.h and through
  * redis-benchmark, against one redis-server of this run. Rounds are interleaved; medians are
  * printed, held against the target and written to build/bench/redis.json. Rows: rate, of tocsin
  * and of redis-benchmark, in commands a second by depth; ratio, the first over the second; cpu,
@@ -16,7 +16,7 @@
 #include <uv.h>
 
 #include "harness.h"
-#include "net/redis.h"
+#include "net/redis/redis.h"
 #include "server/child.h"
 
 enum { DEPTHS = 2, DEPTH_MAX = 1000, TIMEOUT_MS = 10000, START_SECONDS = 30 };

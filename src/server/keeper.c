@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 #include "server/config_form.h"
-#include "server/redis_keys.h"
+#include "service/redis_keys/redis_keys.h"
 #include "service/renewal/mock_client.h"
 
 enum { WAIT_MS = 10000, REPORT_WORST = 10 };

@@ -15,7 +15,7 @@
 #include <hiredis/hiredis.h>
 #include <uv.h>
 
-#include "net/redis.h"
+#include "net/redis/redis.h"
 
 enum { WORLD_CALLS_MAX = 20000, WORLD_WAIT_S = 30, LONG_MS = 60000 };
 

@@ -11,7 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "server/redis_keys.h"
+#include "service/redis_keys/redis_keys.h"
 #include "support/redis_world.h"
 
 enum { ITEMS = 8, TIMEOUT_MS = 20000 };

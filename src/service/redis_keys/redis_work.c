@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-#include "server/redis_work.h"
+#include "service/redis_keys/redis_work.h"
 
 #include <hiredis/hiredis.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "net/redis.h"
+#include "net/redis/redis.h"
 
 enum { TTL_TEXT = 24, GT_TRIES = 3 };
 

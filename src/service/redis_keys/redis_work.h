@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* redis_work.h - which commands is a job, and what do their answers say of each key?
  *
- * Between a job (service/renewal/key_client.h) and a client of Redis (net/redis.h). A key is
+ * Between a job (service/renewal/key_client.h) and a client of Redis (net/redis/redis.h). A key is
  * renewed by PEXPIRE … GT, so that a longer life is never shortened and one for ever never ends;
  * what answers 0 is told apart by a PTTL. With an owner, and with a Redis before version 7, one
  * script does it all. For redis_keys.c only.
@@ -9,8 +9,8 @@
  * Promise   every job comes back once, through done.
  * Threads   one: that of the client's loop.
  */
-#ifndef TOCSIN_SERVER_REDIS_WORK_H
-#define TOCSIN_SERVER_REDIS_WORK_H
+#ifndef TOCSIN_SERVICE_REDIS_WORK_H
+#define TOCSIN_SERVICE_REDIS_WORK_H
 
 #include "service/renewal/key_client.h"
 

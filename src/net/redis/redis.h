@@ -30,8 +30,8 @@
  * Cost      a command is copied once; neither it nor a short reply costs an allocation.
  * Threads   one: the loop's.
  */
-#ifndef TOCSIN_NET_REDIS_H
-#define TOCSIN_NET_REDIS_H
+#ifndef TOCSIN_NET_REDIS_REDIS_H
+#define TOCSIN_NET_REDIS_REDIS_H
 
 #include <stdbool.h>
 #include <stddef.h>

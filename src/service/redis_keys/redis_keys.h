@@ -2,7 +2,7 @@
 /* redis_keys.h - the keys of our Redis servers, reached from a thread of its own.
  *
  * The provider `redis` of the renewal service (service/renewal/key_client.h): one thread with a
- * loop, on it a client (net/redis.h) for each server that the configuration names. Jobs go over
+ * loop, on it a client (net/redis/redis.h) for each server that the configuration names. Jobs go over
  * in the order in which they were given; those that go over together leave as one pipeline for
  * each server. The thread of the service does no I/O, formats nothing and waits for nothing.
  *
@@ -10,8 +10,8 @@
  * Connected  with the first job, not before: a server without renewals has no Redis.
  * Threads    give, flush, take and stop from one thread, the service's.
  */
-#ifndef TOCSIN_SERVER_REDIS_KEYS_H
-#define TOCSIN_SERVER_REDIS_KEYS_H
+#ifndef TOCSIN_SERVICE_REDIS_KEYS_H
+#define TOCSIN_SERVICE_REDIS_KEYS_H
 
 #include "service/renewal/key_client.h"
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-#include "server/redis_keys.h"
+#include "service/redis_keys/redis_keys.h"
 
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <uv.h>
 
-#include "net/redis.h"
-#include "server/redis_work.h"
+#include "net/redis/redis.h"
+#include "service/redis_keys/redis_work.h"
 
 enum { WHY_BYTES = 160, CALLS_MAX = 1000000 };
 

@@ -14,8 +14,8 @@
  *   RESTING --timer--> CONNECTING --connected--> HELLO --yes to all--> READY
  *      ^-------------------'<----------------------'<--------------------'
  */
-#ifndef TOCSIN_NET_REDIS_INSIDE_H
-#define TOCSIN_NET_REDIS_INSIDE_H
+#ifndef TOCSIN_NET_REDIS_REDIS_INSIDE_H
+#define TOCSIN_NET_REDIS_REDIS_INSIDE_H
 
 #include "redis.h"
 
