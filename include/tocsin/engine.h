@@ -39,11 +39,13 @@ extern "C" {
 #endif
 
 struct tocsin_engine;
+struct tocsin_renewals;
 
 struct tocsin_engine_options {
     const char *dir;    /* made when it is not there; NULL: in memory, gone with the program */
     unsigned workers;   /* threads for handlers; 0: 4 */
     uint32_t max_tasks; /* 0: 1 000 000 */
+    struct tocsin_renewals *renewals; /* renewal.h; NULL: none. From now on it is the engine's */
 };
 
 /* One attempt, borrowed until the handler returns. */

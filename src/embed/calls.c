@@ -27,7 +27,7 @@ static void call_run(struct tocsin_engine *engine, struct order *order)
     tasks_start(engine->tasks, &self->call);
 }
 
-static enum tocsin_status status_of(enum outcome outcome)
+enum tocsin_status embed_status_of(enum outcome outcome)
 {
     switch (outcome) {
     case OUTCOME_OK:
@@ -73,7 +73,7 @@ static enum tocsin_status ask(struct tocsin_engine *engine, struct call_order *s
     else if (ret_why != NULL)
         *ret_why = self->call.why;
     buffer_release(&self->call.answer);
-    return status_of(self->call.outcome);
+    return embed_status_of(self->call.outcome);
 }
 
 /* ---- tasks */

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "embed/inside.h"
+#include "embed/renewals.h"
 
 enum { WORKERS_DEFAULT = 4, WORKERS_MAX = 1000, TASKS_DEFAULT = 1000000 };
 
@@ -75,6 +76,8 @@ static enum tocsin_status open_engine(struct tocsin_engine *engine,
                                                   .chance = chance,
                                                   .chance_arg = engine},
                           &engine->tasks);
+    if (status == TOCSIN_OK && engine->renewals != NULL)
+        status = embed_renewals_open(engine->renewals, engine, chance, ret_why);
     if (status == TOCSIN_OK)
         status = engine_load(engine->engine, engine->store, state, ret_why);
     return status;
@@ -82,9 +85,12 @@ static enum tocsin_status open_engine(struct tocsin_engine *engine,
 
 static void release(struct tocsin_engine *engine)
 {
+    if (engine->renewals != NULL)
+        embed_renewals_join(engine->renewals);
     threads_destroy(engine->threads);
     tasks_destroy(engine->tasks);
     engine_destroy(engine->engine);
+    tocsin_renewals_destroy(engine->renewals);
     idem_destroy(engine->idem);
     if (engine->store != NULL)
         engine->store->ops->close(engine->store);
@@ -117,6 +123,7 @@ enum tocsin_status tocsin_engine_open(const struct tocsin_engine_options *option
     engine->orders_end = &engine->orders;
     engine->jobs_end = &engine->jobs;
     engine->clock = clock_system;
+    engine->renewals = options->renewals;
     engine->worker_count = options->workers == 0 ? WORKERS_DEFAULT : options->workers;
     if (engine->worker_count > WORKERS_MAX)
         engine->worker_count = WORKERS_MAX;
@@ -134,6 +141,8 @@ enum tocsin_status tocsin_engine_open(const struct tocsin_engine_options *option
         status = open_engine(engine, options, &state, ret_why);
     if (status == TOCSIN_OK)
         status = tasks_recover(engine->tasks);
+    if (status == TOCSIN_OK && engine->renewals != NULL)
+        status = renewals_recover(engine->renewals->service);
     if (status == TOCSIN_OK && pthread_create(&engine->thread, NULL, engine_main, engine) != 0)
         status = TOCSIN_NO_MEMORY;
     if (status != TOCSIN_OK) {
@@ -223,6 +232,8 @@ void tocsin_engine_close(struct tocsin_engine *engine)
         return;
     if (engine->started)
         stop_workers(engine, engine->worker_count);
+    if (engine->renewals != NULL)
+        embed_renewals_stop(engine->renewals);
     struct close_order order = {{.run = hold}, engine};
     embed_order(engine, &order.order);
     (void)pthread_mutex_lock(&engine->lock);

@@ -48,6 +48,7 @@ struct tocsin_engine {
     struct engine *engine;
     struct idem *idem;
     struct tasks *tasks;
+    struct tocsin_renewals *renewals; /* NULL: none */
     struct clock clock;
     unsigned worker_count;
     pthread_t *workers;
@@ -82,6 +83,8 @@ struct tocsin_engine {
 /* thread.c */
 void *engine_main(void *engine);
 void embed_order(struct tocsin_engine *engine, struct order *order); /* and waits */
+/* The same, and does not wait: whoever runs it frees it. */
+void embed_order_leave(struct tocsin_engine *engine, struct order *order);
 void embed_order_done(struct tocsin_engine *engine, struct order *order);
 void embed_wake(void *engine);
 
@@ -91,6 +94,7 @@ void workers_lease(struct tocsin_engine *engine); /* on the engine's thread */
 void job_free(struct job *job);
 
 /* calls.c */
+enum tocsin_status embed_status_of(enum outcome outcome);
 enum tocsin_status embed_finish(struct tocsin_engine *engine, uint64_t fence,
                                 enum tocsin_status status, const char *error);
 

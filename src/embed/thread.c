@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "embed/inside.h"
+#include "embed/renewals.h"
 
 #define SECOND INT64_C(1000000000)
 
@@ -18,13 +19,25 @@ void embed_wake(void *arg)
     (void)written; /* full: it is awake */
 }
 
-void embed_order(struct tocsin_engine *engine, struct order *order)
+static void push_order(struct tocsin_engine *engine, struct order *order)
 {
-    (void)pthread_mutex_lock(&engine->lock);
     order->next = NULL;
     *engine->orders_end = order;
     engine->orders_end = &order->next;
     embed_wake(engine);
+}
+
+void embed_order_leave(struct tocsin_engine *engine, struct order *order)
+{
+    (void)pthread_mutex_lock(&engine->lock);
+    push_order(engine, order);
+    (void)pthread_mutex_unlock(&engine->lock);
+}
+
+void embed_order(struct tocsin_engine *engine, struct order *order)
+{
+    (void)pthread_mutex_lock(&engine->lock);
+    push_order(engine, order);
     while (!order->done)
         (void)pthread_cond_wait(&engine->changed, &engine->lock);
     (void)pthread_mutex_unlock(&engine->lock);
@@ -90,6 +103,8 @@ void *engine_main(void *arg)
         }
         threads_take(engine->threads, engine->engine);
         workers_lease(engine);
+        if (engine->renewals != NULL)
+            embed_renewals_turn(engine->renewals);
         engine_turn(engine->engine, &wake);
         set_timer(engine, wake);
         sleep_till_woken(engine);

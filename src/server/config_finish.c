@@ -130,17 +130,17 @@ static enum tocsin_status check_redis(const struct config_list *servers, struct 
 {
     struct config_spot spot = spot_of("redis.servers");
     for (size_t i = 0; i < servers->count; i++) {
-        struct config_redis_url url;
-        struct config_redis_url other;
-        (void)config_form_redis_split(servers->items[i], &url); /* it fits: config_form.h */
-        if (bytes_are(url.name, "mock"))
+        struct bytes name;
+        struct bytes other;
+        (void)config_form_redis_url(servers->items[i], &name); /* it fits: config_form.h */
+        if (bytes_are(name, "mock"))
             return config_refuse(ret_why, &spot,
                                  "the name mock is taken, by a server for trying things out");
         for (size_t j = 0; j < i; j++) {
-            (void)config_form_redis_split(servers->items[j], &other);
-            if (bytes_equal(url.name, other.name))
-                return config_refuse(ret_why, &spot, "the name %.*s is there twice",
-                                     (int)url.name.size, url.name.at);
+            (void)config_form_redis_url(servers->items[j], &other);
+            if (bytes_equal(name, other))
+                return config_refuse(ret_why, &spot, "the name %.*s is there twice", (int)name.size,
+                                     name.at);
         }
     }
     return TOCSIN_OK;

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "server/config.h"
+#include "service/redis_keys/redis_url.h"
 
 #define DIGITS "0123456789"
 #define LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -106,62 +107,25 @@ bool config_form_secret(const char *text)
     return strstr(text, "(hidden)") == NULL;
 }
 
-static bool take_number(const char *text, size_t size, unsigned long most, unsigned *ret_number)
+const char *config_form_redis_url(const char *text, struct bytes *ret_name)
 {
-    char digits[12];
-    if (size == 0 || size >= sizeof digits || strspn(text, DIGITS) < size)
-        return false;
-    memcpy(digits, text, size);
-    digits[size] = '\0';
-    unsigned long number = strtoul(digits, NULL, 10);
-    *ret_number = (unsigned)number;
-    return number <= most;
-}
-
-bool config_form_redis_split(const char *text, struct config_redis_url *ret_url)
-{
-    static const char scheme[] = "=redis://";
-    const char *sign = strstr(text, scheme);
-    *ret_url = (struct config_redis_url){.port = 6379};
+    const char *sign = strstr(text, "=redis://");
     if (sign == NULL || sign == text)
-        return false;
-    ret_url->name = (struct bytes){text, (size_t)(sign - text)};
-    const char *host = sign + strlen(scheme);
-    const char *at = strrchr(host, '@');
-    if (at != NULL) {
-        const char *colon = strchr(host, ':');
-        if (colon == NULL || colon > at)
-            return false;
-        ret_url->user = (struct bytes){host, (size_t)(colon - host)};
-        ret_url->password = (struct bytes){colon + 1, (size_t)(at - colon - 1)};
-        host = at + 1;
-    }
-    const char *slash = strchr(host, '/');
-    const char *end = slash != NULL ? slash : host + strlen(host);
-    if (slash != NULL && !take_number(slash + 1, strlen(slash + 1), 1000000, &ret_url->database))
-        return false;
-    bool six = host[0] == '[';
-    const char *host_end = six ? memchr(host, ']', (size_t)(end - host)) : host;
-    if (host_end == NULL)
-        return false;
-    const char *colon = memchr(host_end, ':', (size_t)(end - host_end));
-    if (colon != NULL &&
-        (!take_number(colon + 1, (size_t)(end - colon - 1), 65535, &ret_url->port) ||
-         ret_url->port == 0))
-        return false;
-    const char *stop = colon != NULL ? colon : end;
-    ret_url->host = (struct bytes){host + six, (size_t)(stop - host) - (six ? 2 : 0)};
-    return stop > host + (six ? 2 : 0);
+        return NULL;
+    *ret_name = (struct bytes){text, (size_t)(sign - text)};
+    return sign + 1;
 }
 
 bool config_form_redis(const char *text)
 {
-    struct config_redis_url url;
+    struct bytes given;
+    struct redis_url url;
     char name[65];
-    if (!config_form_redis_split(text, &url) || url.name.size >= sizeof name ||
-        url.host.size > 255 || !config_form_secret(text))
+    const char *where = config_form_redis_url(text, &given);
+    if (where == NULL || !redis_url_split(where, &url) || given.size >= sizeof name ||
+        !config_form_secret(text))
         return false;
-    memcpy(name, url.name.at, url.name.size);
-    name[url.name.size] = '\0';
+    memcpy(name, given.at, given.size);
+    name[given.size] = '\0';
     return config_form_name(name) && strcmp(name, "default") != 0;
 }

@@ -26,16 +26,9 @@ bool config_form_token(const char *text);
 /* Anything but what stands for a hidden one. */
 bool config_form_secret(const char *text);
 
-/* name=redis://[[user]:password@]host[:port][/database] */
-struct config_redis_url {
-    struct bytes name;
-    struct bytes user;
-    struct bytes password;
-    struct bytes host;
-    unsigned port;
-    unsigned database;
-};
-bool config_form_redis_split(const char *text, struct config_redis_url *ret_url);
+/* name=redis://…, as in service/redis_keys/redis_url.h */
 bool config_form_redis(const char *text);
+/* What follows the name; NULL: it has no such form. */
+const char *config_form_redis_url(const char *text, struct bytes *ret_name);
 
 #endif

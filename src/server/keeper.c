@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 #include "server/config_form.h"
-#include "service/redis_keys/redis_keys.h"
+#include "service/redis_keys/redis_provider.h"
 #include "service/renewal/mock_client.h"
 
 enum { WAIT_MS = 10000, REPORT_WORST = 10 };
@@ -16,14 +16,8 @@ enum { WAIT_MS = 10000, REPORT_WORST = 10 };
 struct keeper {
     struct server *server;
     struct renewals *renewals;
-    struct redis_server *servers; /* the first is `default` */
-    char *words;                  /* their texts */
-    size_t count;
-    struct redis_keys **threads;
-    size_t thread_count;
-    struct key_client *clients;
-    struct mock_client *mock;
-    struct key_client mock_port;
+    struct key_providers providers;
+    char **names; /* of the Redis servers in redis.servers */
     struct renewals_stats reported;
     uint64_t seconds;
     bool stopped;
@@ -98,103 +92,68 @@ void keeper_tick(struct keeper *keeper)
         report(keeper);
 }
 
-/* ---- the Redis servers of the configuration */
-
-static char *put_word(char **at, struct bytes word)
-{
-    char *copy = *at;
-    if (word.size > 0)
-        memcpy(copy, word.at, word.size);
-    copy[word.size] = '\0';
-    *at += word.size + 1;
-    return copy;
-}
-
-static enum tocsin_status take_servers(struct keeper *keeper)
-{
-    const struct config_redis *config = &keeper->server->config->redis;
-    size_t room = 1;
-    keeper->count = 1 + config->servers.count;
-    for (size_t i = 0; i < config->servers.count; i++)
-        room += strlen(config->servers.items[i]) + 4;
-    keeper->servers = calloc(keeper->count, sizeof *keeper->servers);
-    keeper->clients = calloc(keeper->count, sizeof *keeper->clients);
-    keeper->words = malloc(room);
-    if (keeper->servers == NULL || keeper->clients == NULL || keeper->words == NULL)
-        return TOCSIN_NO_MEMORY;
-    keeper->servers[0] = (struct redis_server){
-        .name = "default",
-        .host = config->host,
-        .port = (uint16_t)config->port,
-        .user = config->user,
-        .password = config->password,
-        .database = (unsigned)config->database,
-    };
-    char *at = keeper->words;
-    for (size_t i = 0; i < config->servers.count; i++) {
-        struct config_redis_url url;
-        (void)config_form_redis_split(config->servers.items[i], &url); /* it fits: config_form.h */
-        keeper->servers[i + 1] = (struct redis_server){
-            .name = put_word(&at, url.name),
-            .host = put_word(&at, url.host),
-            .port = (uint16_t)url.port,
-            .user = put_word(&at, url.user),
-            .password = put_word(&at, url.password),
-            .database = url.database,
-        };
-    }
-    return TOCSIN_OK;
-}
+/* ---- the key stores of the configuration */
 
 static void post(void *arg)
 {
-    loop_post(((struct server *)arg)->loop);
+    loop_post(((struct keeper *)arg)->server->loop);
 }
 
-/* Each thread has every n-th of them. */
-static enum tocsin_status start_threads(struct keeper *keeper)
+static enum tocsin_status add_providers(struct keeper *keeper)
 {
     struct server *server = keeper->server;
-    size_t most = (size_t)server->config->redis.renewal.executor_thread_pool_size;
-    size_t wanted = keeper->count < most ? keeper->count : most;
-    keeper->threads = calloc(wanted, sizeof(struct redis_keys *));
-    if (keeper->threads == NULL)
-        return TOCSIN_NO_MEMORY;
-    for (size_t i = 0; i < wanted; i++) {
-        enum tocsin_status status = redis_keys_create(
-            &(struct redis_keys_options){
-                .servers = keeper->servers + i,
-                .count = (keeper->count - i + wanted - 1) / wanted,
-                .stride = wanted,
-                .timeout_ms = (uint32_t)server->config->redis.timeout,
-                .seed = server_chance(server),
-                .post = post,
-                .arg = server,
-            },
-            &keeper->threads[i]);
-        if (status != TOCSIN_OK)
-            return status;
-        keeper->thread_count++;
-    }
-    for (size_t i = 0; i < keeper->count; i++)
-        keeper->clients[i] = redis_keys_client(keeper->threads[i % wanted], i / wanted);
-    return TOCSIN_OK;
+    const struct config_redis *config = &server->config->redis;
+    struct key_provider provider;
+    enum tocsin_status status = redis_provider_create(
+        &(struct redis_provider_options){
+            .threads = (size_t)config->renewal.executor_thread_pool_size,
+            .standard = {.host = config->host,
+                         .port = (uint16_t)config->port,
+                         .user = config->user,
+                         .password = config->password,
+                         .database = (unsigned)config->database},
+            .timeout_ms = (uint32_t)config->timeout,
+            .seed = server_chance(server),
+            .post = post,
+            .told = redis_told,
+            .arg = keeper,
+        },
+        &provider);
+    if (status == TOCSIN_OK)
+        status = key_providers_add(&keeper->providers, &provider);
+    if (status == TOCSIN_OK)
+        status = mock_provider_create(server->engine, &provider);
+    if (status == TOCSIN_OK)
+        status = key_providers_add(&keeper->providers, &provider);
+    return status;
 }
 
-static enum tocsin_status add_clients(struct keeper *keeper)
+static enum tocsin_status reach(struct keeper *keeper, const char *provider, const char *store,
+                                const char *where)
 {
-    enum tocsin_status status = TOCSIN_OK;
-    for (size_t i = 0; status == TOCSIN_OK && i < keeper->count; i++)
-        status =
-            renewals_add_client(keeper->renewals, keeper->servers[i].name, &keeper->clients[i]);
-    if (status != TOCSIN_OK)
-        return status;
-    status = mock_client_create(keeper->server->engine, &keeper->mock);
-    if (status != TOCSIN_OK)
-        return status;
-    mock_client_take_all(keeper->mock);
-    keeper->mock_port = mock_client_port(keeper->mock);
-    return renewals_add_client(keeper->renewals, "mock", &keeper->mock_port);
+    const struct key_client *client;
+    enum tocsin_status status = key_providers_open(&keeper->providers, provider, store, where,
+                                                   &client, &keeper->server->why);
+    return status == TOCSIN_OK ? renewals_add_client(keeper->renewals, store, client) : status;
+}
+
+static enum tocsin_status reach_all(struct keeper *keeper)
+{
+    const struct config_list *servers = &keeper->server->config->redis.servers;
+    keeper->names = calloc(servers->count + 1, sizeof keeper->names[0]);
+    if (keeper->names == NULL)
+        return TOCSIN_NO_MEMORY;
+    enum tocsin_status status = reach(keeper, "redis", RENEWAL_REDIS_DEFAULT, NULL);
+    if (status == TOCSIN_OK)
+        status = reach(keeper, "mock", "mock", NULL);
+    for (size_t i = 0; status == TOCSIN_OK && i < servers->count; i++) {
+        struct bytes name;
+        const char *where = config_form_redis_url(servers->items[i], &name); /* it fits */
+        keeper->names[i] = strndup(name.at, name.size);
+        status = keeper->names[i] == NULL ? TOCSIN_NO_MEMORY
+                                          : reach(keeper, "redis", keeper->names[i], where);
+    }
+    return status;
 }
 
 /* ---- life */
@@ -222,9 +181,7 @@ enum tocsin_status keeper_create(struct server *server)
     struct renewals_limits limits = renewals_limits_default;
     limits.renewals = config->limits.renewals;
     limits.scan_keys = config->limits.renewal_keys;
-    enum tocsin_status status = take_servers(keeper);
-    if (status == TOCSIN_OK)
-        status = start_threads(keeper);
+    enum tocsin_status status = add_providers(keeper);
     if (status == TOCSIN_OK)
         status = renewals_create(
             &(struct renewals_options){
@@ -242,7 +199,7 @@ enum tocsin_status keeper_create(struct server *server)
                 .chance_arg = server,
             },
             &keeper->renewals, &server->why);
-    return status == TOCSIN_OK ? add_clients(keeper) : status;
+    return status == TOCSIN_OK ? reach_all(keeper) : status;
 }
 
 enum tocsin_status keeper_recover(struct keeper *keeper)
@@ -259,21 +216,14 @@ bool keeper_recovering(const struct keeper *keeper)
 
 void keeper_take(struct keeper *keeper)
 {
-    for (size_t i = 0; i < keeper->thread_count; i++)
-        redis_keys_take(keeper->threads[i], redis_told, keeper);
-}
-
-/* Of all of them together: they are told before any is waited for. */
-static void stop_threads(struct keeper *keeper)
-{
-    for (size_t i = 0; i < keeper->thread_count; i++)
-        redis_keys_stop(keeper->threads[i], WAIT_MS);
+    key_providers_take(&keeper->providers);
 }
 
 bool keeper_drain(struct keeper *keeper)
 {
     renewals_stop(keeper->renewals);
-    stop_threads(keeper); /* so that a Redis that hangs is given up in time */
+    /* So that a Redis that hangs is given up in time. */
+    key_providers_stop(&keeper->providers, WAIT_MS);
     return renewals_under_way(keeper->renewals) == 0;
 }
 
@@ -284,13 +234,9 @@ void keeper_stop(struct keeper *keeper)
     keeper->stopped = true;
     if (keeper->renewals != NULL)
         renewals_stop(keeper->renewals);
-    stop_threads(keeper);
-    for (size_t i = 0; i < keeper->thread_count; i++) {
-        redis_keys_join(keeper->threads[i]);
-        redis_keys_take(keeper->threads[i], NULL, NULL);
-    }
-    if (keeper->mock != NULL)
-        keeper->mock_port.close(keeper->mock_port.self, 0);
+    key_providers_stop(&keeper->providers, WAIT_MS);
+    key_providers_join(&keeper->providers);
+    key_providers_take(&keeper->providers);
 }
 
 void keeper_destroy(struct keeper *keeper)
@@ -298,14 +244,10 @@ void keeper_destroy(struct keeper *keeper)
     if (keeper == NULL)
         return;
     renewals_destroy(keeper->renewals);
-    for (size_t i = 0; i < keeper->thread_count; i++)
-        redis_keys_destroy(keeper->threads[i]);
-    if (keeper->mock != NULL)
-        mock_client_destroy(keeper->mock);
-    free(keeper->threads);
-    free(keeper->clients);
-    free(keeper->servers);
-    free(keeper->words);
+    key_providers_destroy(&keeper->providers);
+    for (size_t i = 0; keeper->names != NULL && keeper->names[i] != NULL; i++)
+        free(keeper->names[i]);
+    free(keeper->names);
     free(keeper);
 }
 

@@ -7,6 +7,7 @@
 #include "runner.h"
 #include "server/config_form.h"
 #include "server/config_table.h"
+#include "service/redis_keys/redis_url.h"
 #include "support/config_make.h"
 
 static char *printed(const struct config *config, bool secrets)
@@ -229,10 +230,12 @@ TEST(config_takes_addresses_of_redis_apart)
                                       "a=redis://:(hidden)@h",
                                       "a=redis://h:1/1000001"};
     for (size_t i = 0; i < sizeof good / sizeof good[0]; i++) {
-        struct config_redis_url url = {.port = 0};
-        if (!config_form_redis(good[i].text) || !config_form_redis_split(good[i].text, &url))
+        struct redis_url url = {.port = 0};
+        struct bytes name;
+        if (!config_form_redis(good[i].text) ||
+            !redis_url_split(config_form_redis_url(good[i].text, &name), &url))
             fail_msg("%s is refused", good[i].text);
-        assert_bytes(url.name, good[i].name);
+        assert_bytes(name, good[i].name);
         assert_bytes(url.user, good[i].user);
         assert_bytes(url.password, good[i].password);
         assert_bytes(url.host, good[i].host);

@@ -53,16 +53,12 @@ static void start_at(struct keys_world *world, uint16_t port)
     assert_int_equal(uv_loop_init(&world->net.uv), 0);
     world->server = (struct redis_server){
         .name = "main", .host = "127.0.0.1", .port = port, .user = "", .password = ""};
-    assert_int_equal(redis_keys_create(&(struct redis_keys_options){.servers = &world->server,
-                                                                    .count = 1,
-                                                                    .stride = 1,
-                                                                    .timeout_ms = TIMEOUT_MS,
-                                                                    .seed = 1,
-                                                                    .post = post,
-                                                                    .arg = world},
-                                       &world->keys),
+    assert_int_equal(redis_keys_create(
+                         &(struct redis_keys_options){
+                             .timeout_ms = TIMEOUT_MS, .seed = 1, .post = post, .arg = world},
+                         &world->keys),
                      TOCSIN_OK);
-    world->client = redis_keys_client(world->keys, 0);
+    assert_int_equal(redis_keys_add(world->keys, &world->server, &world->client), TOCSIN_OK);
 }
 
 static void start(struct keys_world *world)

@@ -11,21 +11,18 @@
 
 enum { WHY_BYTES = 160, CALLS_MAX = 1000000 };
 
-struct jobs {
-    struct key_job *first;
-    struct key_job **end;
-};
-
 /* One server. What both threads use is under the lock, or never changes. */
 struct server_keys {
     struct redis_place place; /* first; our thread's, but for its name and done */
     struct redis_keys *keys;
-    const struct redis_server *server;
-    bool given;         /* since the last flush: the service's thread's */
-    bool closing;       /* there will be no other client: our thread's */
-    struct jobs wanted; /* shared */
-    bool connected;     /* shared */
-    bool news;          /* shared: to be told */
+    struct server_keys *next;
+    struct redis_server server;
+    bool given;   /* since the last flush: the service's thread's */
+    bool closing; /* there will be no other client: our thread's */
+    uint64_t number;
+    struct key_jobs wanted; /* shared */
+    bool connected;         /* shared */
+    bool news;              /* shared: to be told */
     char why[WHY_BYTES];
 };
 
@@ -37,32 +34,12 @@ struct redis_keys {
     uv_async_t wake;
     bool stopping; /* shared */
     uint32_t wait_ms;
-    size_t open;      /* clients: of our thread */
-    bool closing;     /* of our thread */
-    struct jobs done; /* shared */
-    size_t count;
-    struct server_keys servers[];
+    size_t open;                 /* clients: of our thread */
+    bool closing;                /* of our thread */
+    struct key_jobs done;        /* shared */
+    struct server_keys *servers; /* shared */
+    uint64_t count;
 };
-
-static void jobs_init(struct jobs *jobs)
-{
-    *jobs = (struct jobs){NULL, NULL};
-    jobs->end = &jobs->first;
-}
-
-static void push(struct jobs *jobs, struct key_job *job)
-{
-    job->next = NULL;
-    *jobs->end = job;
-    jobs->end = &job->next;
-}
-
-static struct key_job *take_all(struct jobs *jobs)
-{
-    struct key_job *first = jobs->first;
-    jobs_init(jobs);
-    return first;
-}
 
 /* ---- our thread: a job is done */
 
@@ -71,7 +48,7 @@ static void hand_back(struct redis_place *place, struct key_job *job)
     struct redis_keys *keys = ((struct server_keys *)place)->keys;
     (void)pthread_mutex_lock(&keys->lock);
     bool first = keys->done.first == NULL;
-    push(&keys->done, job);
+    key_jobs_push(&keys->done, job);
     (void)pthread_mutex_unlock(&keys->lock);
     if (first)
         keys->options.post(keys->options.arg);
@@ -98,7 +75,7 @@ static void on_state(void *arg, bool connected, const char *why)
 static bool reach(struct server_keys *of)
 {
     struct redis_keys *keys = of->keys;
-    const struct redis_server *server = of->server;
+    const struct redis_server *server = &of->server;
     if (of->place.redis != NULL)
         return true;
     if (of->closing || redis_create(&keys->uv,
@@ -111,7 +88,7 @@ static bool reach(struct server_keys *of)
                                         .scripts = redis_work_scripts,
                                         .script_count = REDIS_WORK_SCRIPTS,
                                         .calls_max = CALLS_MAX,
-                                        .seed = keys->options.seed + (uint64_t)(of - keys->servers),
+                                        .seed = keys->options.seed + of->number,
                                         .on_state = on_state,
                                         .arg = of,
                                     },
@@ -125,7 +102,7 @@ static void take_jobs(struct server_keys *of)
 {
     struct redis_keys *keys = of->keys;
     (void)pthread_mutex_lock(&keys->lock);
-    struct key_job *job = take_all(&of->wanted);
+    struct key_job *job = key_jobs_take(&of->wanted);
     (void)pthread_mutex_unlock(&keys->lock);
     while (job != NULL) {
         struct key_job *next = job->next;
@@ -157,17 +134,18 @@ static void woken(uv_async_t *async)
     /* Asked first: whatever was given before the stop is there then, to be taken below. */
     (void)pthread_mutex_lock(&keys->lock);
     bool stopping = keys->stopping && !keys->closing;
+    struct server_keys *servers = keys->servers;
     (void)pthread_mutex_unlock(&keys->lock);
-    for (size_t i = 0; i < keys->count; i++)
-        take_jobs(&keys->servers[i]);
+    for (struct server_keys *of = servers; of != NULL; of = of->next)
+        take_jobs(of);
     if (!stopping)
         return;
     keys->closing = true;
     keys->open++; /* until all have been asked to */
-    for (size_t i = 0; i < keys->count; i++) {
-        struct redis *redis = keys->servers[i].place.redis;
-        keys->servers[i].closing = true;
-        keys->servers[i].place.redis = NULL;
+    for (struct server_keys *of = servers; of != NULL; of = of->next) {
+        struct redis *redis = of->place.redis;
+        of->closing = true;
+        of->place.redis = NULL;
         if (redis != NULL)
             redis_close(redis, keys->wait_ms, closed, keys);
     }
@@ -189,7 +167,7 @@ static void give(void *self, struct key_job *job)
     (void)pthread_mutex_lock(&of->keys->lock);
     bool stopping = of->keys->stopping; /* the thread may be gone */
     if (!stopping)
-        push(&of->wanted, job);
+        key_jobs_push(&of->wanted, job);
     (void)pthread_mutex_unlock(&of->keys->lock);
     of->given = !stopping;
     if (stopping)
@@ -213,10 +191,24 @@ static bool reached(void *self)
     return connected;
 }
 
-struct key_client redis_keys_client(struct redis_keys *keys, size_t server)
+enum tocsin_status redis_keys_add(struct redis_keys *keys, const struct redis_server *server,
+                                  struct key_client *ret_client)
 {
-    return (struct key_client){
-        .give = give, .flush = flush, .reached = reached, .self = &keys->servers[server]};
+    struct server_keys *of = calloc(1, sizeof *of);
+    if (of == NULL)
+        return TOCSIN_NO_MEMORY;
+    of->keys = keys;
+    of->server = *server;
+    of->number = keys->count++;
+    of->place = (struct redis_place){
+        .name = server->name, .timeout_ms = keys->options.timeout_ms, .done = hand_back};
+    key_jobs_init(&of->wanted);
+    (void)pthread_mutex_lock(&keys->lock);
+    of->next = keys->servers;
+    keys->servers = of;
+    (void)pthread_mutex_unlock(&keys->lock);
+    *ret_client = (struct key_client){.give = give, .flush = flush, .reached = reached, .self = of};
+    return TOCSIN_OK;
 }
 
 static bool take_news(struct server_keys *of, bool *ret_connected, char ret_why[WHY_BYTES])
@@ -235,18 +227,18 @@ void redis_keys_take(struct redis_keys *keys,
                      void *arg)
 {
     (void)pthread_mutex_lock(&keys->lock);
-    struct key_job *job = take_all(&keys->done);
+    struct key_job *job = key_jobs_take(&keys->done);
     (void)pthread_mutex_unlock(&keys->lock);
     while (job != NULL) {
         struct key_job *next = job->next;
         job->done(job);
         job = next;
     }
-    for (size_t i = 0; i < keys->count; i++) {
+    for (struct server_keys *of = keys->servers; of != NULL; of = of->next) {
         bool connected;
         char why[WHY_BYTES];
-        if (take_news(&keys->servers[i], &connected, why) && told != NULL)
-            told(arg, keys->servers[i].server->name, connected, why);
+        if (take_news(of, &connected, why) && told != NULL)
+            told(arg, of->server.name, connected, why);
     }
 }
 
@@ -272,26 +264,22 @@ void redis_keys_destroy(struct redis_keys *keys)
         return;
     (void)uv_loop_close(&keys->uv);
     (void)pthread_mutex_destroy(&keys->lock);
+    while (keys->servers != NULL) {
+        struct server_keys *of = keys->servers;
+        keys->servers = of->next;
+        free(of);
+    }
     free(keys);
 }
 
 enum tocsin_status redis_keys_create(const struct redis_keys_options *options,
                                      struct redis_keys **ret_keys)
 {
-    struct redis_keys *keys = calloc(1, sizeof *keys + options->count * sizeof keys->servers[0]);
+    struct redis_keys *keys = calloc(1, sizeof *keys);
     if (keys == NULL)
         return TOCSIN_NO_MEMORY;
     keys->options = *options;
-    keys->count = options->count;
-    jobs_init(&keys->done);
-    for (size_t i = 0; i < keys->count; i++) {
-        keys->servers[i].keys = keys;
-        keys->servers[i].server = &options->servers[i * options->stride];
-        keys->servers[i].place = (struct redis_place){.name = keys->servers[i].server->name,
-                                                      .timeout_ms = options->timeout_ms,
-                                                      .done = hand_back};
-        jobs_init(&keys->servers[i].wanted);
-    }
+    key_jobs_init(&keys->done);
     if (uv_loop_init(&keys->uv) != 0) {
         free(keys);
         return TOCSIN_NO_MEMORY;

@@ -2,8 +2,8 @@
 /* redis_keys.h - the keys of our Redis servers, reached from a thread of its own.
  *
  * The provider `redis` of the renewal service (service/renewal/key_client.h): one thread with a
- * loop, on it a client (net/redis/redis.h) for each server that the configuration names. Jobs go over
- * in the order in which they were given; those that go over together leave as one pipeline for
+ * loop, on it a client (net/redis/redis.h) for each server it was told of. Jobs go over in the
+ * order in which they were given; those that go over together leave as one pipeline for
  * each server. The thread of the service does no I/O, formats nothing and waits for nothing.
  *
  * A job      becomes commands, and their answers results, in redis_work.h.
@@ -29,9 +29,6 @@ struct redis_server {
 };
 
 struct redis_keys_options {
-    const struct redis_server *servers; /* their texts are not copied */
-    size_t count;
-    size_t stride;       /* every so manieth of them */
     uint32_t timeout_ms; /* of a command */
     uint64_t seed;
     void (*post)(void *arg); /* from its thread: there is something to take */
@@ -40,7 +37,9 @@ struct redis_keys_options {
 
 enum tocsin_status redis_keys_create(const struct redis_keys_options *options,
                                      struct redis_keys **ret_keys);
-struct key_client redis_keys_client(struct redis_keys *keys, size_t server);
+/* A server more for this thread; its texts are not copied. NO_MEMORY. */
+enum tocsin_status redis_keys_add(struct redis_keys *keys, const struct redis_server *server,
+                                  struct key_client *ret_client);
 
 /* Jobs that are done get their done called here; and what has become of the connections is
  * told: connected, or why not. told may be NULL. */

@@ -68,6 +68,10 @@ static bool make(struct renewal_call *call, enum tocsin_status *ret_status)
                      "redis: there is no server of this name in the configuration");
         return false;
     }
+    if (own_misses(all->own, call->spec, &call->why)) {
+        call->outcome = OUTCOME_INVALID;
+        return false;
+    }
     if (there + all->staged >= all->limits.renewals) {
         (void)refuse(call, OUTCOME_TOO_MANY,
                      "as many renewals as may (limits.renewals): try again later");

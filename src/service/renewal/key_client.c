@@ -1,11 +1,41 @@
 /* SPDX-License-Identifier: MIT */
 #include "service/renewal/key_client.h"
 
+#include <stdio.h>
+
 const char *const key_result_names[KEY_RESULTS] = {
     [KEY_NO_RESULT] = "none",        [KEY_RENEWED] = "renewed", [KEY_LONGER] = "longer",
     [KEY_PERSISTENT] = "persistent", [KEY_MISSING] = "missing", [KEY_FOREIGN] = "foreign",
     [KEY_REFUSED] = "refused",       [KEY_FAILED] = "failed",   [KEY_UNKNOWN] = "unknown",
 };
+
+void key_jobs_init(struct key_jobs *jobs)
+{
+    *jobs = (struct key_jobs){NULL, NULL};
+    jobs->end = &jobs->first;
+}
+
+void key_jobs_push(struct key_jobs *jobs, struct key_job *job)
+{
+    job->next = NULL;
+    *jobs->end = job;
+    jobs->end = &job->next;
+}
+
+struct key_job *key_jobs_take(struct key_jobs *jobs)
+{
+    struct key_job *first = jobs->first;
+    key_jobs_init(jobs);
+    return first;
+}
+
+void key_job_fail(struct key_job *job, enum key_result result, const char *why)
+{
+    for (uint32_t i = 0; i < job->count; i++)
+        job->items[i].result = result;
+    job->whole = result;
+    (void)snprintf(job->why, sizeof job->why, "%s", why);
+}
 
 void key_found(struct key_job *job, struct bytes key)
 {

@@ -8,8 +8,7 @@
  * Promise   of a client: every job comes back once; each key has a result of its own, and it is
  *           the truth (UNKNOWN when nobody can know). A key is never given a TTL of 0, and one
  *           whose value is not the owner's is never touched.
- * To add    one for another key store, fill a struct key_client and hand it to renewals_add_client
- *           under a name; docs/renewals.md has an example.
+ * To add    one for another key store: key_provider.h, and docs/renewals.md.
  */
 #ifndef TOCSIN_SERVICE_RENEWAL_KEY_CLIENT_H
 #define TOCSIN_SERVICE_RENEWAL_KEY_CLIENT_H
@@ -83,6 +82,18 @@ struct key_client {
     void (*close)(void *self, uint32_t wait_ms);
     void *self;
 };
+
+/* Jobs in the order in which they came. */
+struct key_jobs {
+    struct key_job *first;
+    struct key_job **end;
+};
+void key_jobs_init(struct key_jobs *jobs);
+void key_jobs_push(struct key_jobs *jobs, struct key_job *job);
+/* All of them, by `next`; none is left. */
+struct key_job *key_jobs_take(struct key_jobs *jobs);
+/* It and each of its keys have come to this; `done` is not called. */
+void key_job_fail(struct key_job *job, enum key_result result, const char *why);
 
 /* A scan has found this one. When there is no room for it, the buffer says so at the end. */
 void key_found(struct key_job *job, struct bytes key);

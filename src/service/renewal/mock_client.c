@@ -151,12 +151,8 @@ static void answer(struct mock_client *client, struct key_job *job)
     };
     if (client->mood == MOCK_WELL || client->mood == MOCK_LOSES)
         do_it(client, job);
-    if (client->mood != MOCK_WELL) {
-        for (uint32_t i = 0; i < job->count; i++)
-            job->items[i].result = moods[client->mood].result;
-        job->whole = moods[client->mood].result;
-        (void)snprintf(job->why, sizeof job->why, "%s", moods[client->mood].why);
-    }
+    if (client->mood != MOCK_WELL)
+        key_job_fail(job, moods[client->mood].result, moods[client->mood].why);
     job->done(job);
 }
 

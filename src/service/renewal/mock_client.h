@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* mock_client.h - a key store that is not there.
  *
- * The provider `mock`: keys in memory, by the engine's clock, for tests and for trying things
- * out. It can be told to fail, to hang, and to answer later.
+ * Keys in memory, by the engine's clock, for tests and for trying things out. It can be told to
+ * fail, to hang, and to answer later.
  *
  * Threads   the engine's.
  */
@@ -11,6 +11,7 @@
 
 #include "engine/engine.h"
 #include "service/renewal/key_client.h"
+#include "service/renewal/key_provider.h"
 
 struct mock_client;
 
@@ -41,5 +42,8 @@ int64_t mock_client_ttl_ms(struct mock_client *client, struct bytes key);
 /* Jobs it was given so far, and those of EXPIRE among the keys. */
 uint64_t mock_client_jobs(const struct mock_client *client);
 uint64_t mock_client_expired(const struct mock_client *client);
+
+/* The provider `mock`: each of its stores has every key there could be, wherever it is said to be. */
+enum tocsin_status mock_provider_create(struct engine *engine, struct key_provider *ret_provider);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Looking at renewals: one, many. What is counted is in memory while they live. */
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "service/reading.h"
@@ -58,4 +59,88 @@ void renewals_list(struct renewals *renewals, uint64_t after, uint32_t limit, re
 {
     struct reading_kind kind = kind_of(renewals);
     reading_page(&kind, after, limit, fn, arg);
+}
+
+/* ---- in numbers */
+
+static void set_numbers(struct tocsin_renewal_metrics *metrics, const struct counters *counters)
+{
+    metrics->total = counters->rounds;
+    metrics->success = counters->success;
+    metrics->failure = counters->failure;
+    metrics->task_failures = counters->task_failures;
+    metrics->skipped = counters->skipped;
+    metrics->last_ms = counters->last_ms;
+}
+
+static void describe_live(const struct renewal *live, struct tocsin_renewal_metrics *ret_metrics)
+{
+    *ret_metrics = (struct tocsin_renewal_metrics){
+        .status = (enum tocsin_renewal_status)live->state, .created_ms = live->created_ms};
+    set_numbers(ret_metrics, &live->counters);
+    (void)snprintf(ret_metrics->why, sizeof ret_metrics->why, "%s", tally_why(&live->last));
+}
+
+static enum tocsin_status describe_record(const struct engine_record *record,
+                                          struct tocsin_renewal_metrics *ret_metrics)
+{
+    struct renewal_record it;
+    struct json_reader reader;
+    size_t size = 0;
+    enum tocsin_status status = renewal_decode(record, &it);
+    if (status != TOCSIN_OK)
+        return status;
+    *ret_metrics = (struct tocsin_renewal_metrics){.status = (enum tocsin_renewal_status)it.state,
+                                                   .created_ms = it.created_ms};
+    set_numbers(ret_metrics, &it.counters);
+    json_reader_init(&reader, it.why.at, it.why.size, 0);
+    if (it.why.size > 0 && json_read_next(&reader) == JSON_READ_STRING)
+        (void)json_read_string(&reader, ret_metrics->why, sizeof ret_metrics->why - 1, &size);
+    return TOCSIN_OK;
+}
+
+struct look {
+    struct renewals *all;
+    renewal_look_fn fn;
+    void *arg;
+};
+
+static void looked_up(void *arg, enum tocsin_status status, const struct engine_record *record)
+{
+    struct look *look = arg;
+    struct tocsin_renewal_metrics metrics;
+    if (status == TOCSIN_OK) {
+        const struct renewal *live = renewal_find(look->all, record->key);
+        if (live != NULL)
+            describe_live(live, &metrics);
+        else
+            status = describe_record(record, &metrics);
+    }
+    look->fn(look->arg, status, status == TOCSIN_OK ? &metrics : NULL);
+    free(look);
+}
+
+void renewals_look(struct renewals *renewals, struct bytes id, renewal_look_fn fn, void *arg)
+{
+    struct look *look = malloc(sizeof *look);
+    if (look == NULL) {
+        fn(arg, TOCSIN_NO_MEMORY, NULL);
+        return;
+    }
+    *look = (struct look){renewals, fn, arg};
+    engine_get(renewals->engine, renewals->kind, id, looked_up, look);
+}
+
+void renewals_each(const struct renewals *renewals,
+                   bool (*fn)(void *arg, struct bytes id,
+                              const struct tocsin_renewal_metrics *metrics),
+                   void *arg)
+{
+    for (uint32_t i = 0; i < renewals->by_id.count; i++) {
+        const struct renewal *live = renewals->list[i];
+        struct tocsin_renewal_metrics metrics;
+        describe_live(live, &metrics);
+        if (!fn(arg, (struct bytes){live->id, live->id_size}, &metrics))
+            return;
+    }
 }

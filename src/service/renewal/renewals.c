@@ -21,23 +21,28 @@ const struct renewals_limits renewals_limits_default = {
 
 /* ---- key stores */
 
-/* Stands for one that is not configured any more. */
-static void nobody_gives(void *self, struct key_job *job)
+/* Stand for what is not there any more since the renewal was registered. */
+static void no_store(void *self, struct key_job *job)
 {
     (void)self;
-    for (uint32_t i = 0; i < job->count; i++)
-        job->items[i].result = KEY_FAILED;
-    job->whole = KEY_FAILED;
-    (void)snprintf(job->why, sizeof job->why, "its redis is not in the configuration any more");
+    key_job_fail(job, KEY_FAILED, "its redis is not in the configuration any more");
     job->done(job);
 }
 
-static void nobody_flushes(void *self)
+static void no_function(void *self, struct key_job *job)
+{
+    (void)self;
+    key_job_fail(job, KEY_FAILED, "its strategy or generator is not in this program any more");
+    job->done(job);
+}
+
+static void no_flush(void *self)
 {
     (void)self;
 }
 
-static const struct key_client nobody = {.give = nobody_gives, .flush = nobody_flushes};
+static const struct key_client nobody = {.give = no_store, .flush = no_flush};
+static const struct key_client stranger = {.give = no_function, .flush = no_flush};
 
 enum tocsin_status renewals_add_client(struct renewals *all, const char *name,
                                        const struct key_client *client)
@@ -98,7 +103,8 @@ struct renewal *renewal_create(struct renewals *all, struct bytes id, struct ren
     renewal->all = all;
     renewal->number = renewal_number(all, id);
     renewal->spec = spec;
-    renewal->client = find_client(all, spec->redis);
+    struct tocsin_why why;
+    renewal->client = own_misses(all->own, spec, &why) ? &stranger : find_client(all, spec->redis);
     renewal->state = RENEWAL_ACTIVE;
     renewal->created_ms = engine_wall_ms(all->engine);
     renewal->next_ms = engine_now_ms(all->engine);
@@ -303,6 +309,9 @@ enum tocsin_status renewals_create(const struct renewals_options *options,
     all->limits = options->limits;
     all->defaults = options->defaults;
     all->watch = options->watch;
+    all->own = options->own;
+    if (all->own != NULL) /* under a name that no renewal can have */
+        (void)renewals_add_client(all, "", all->own->client);
     all->hash_key = options->hash_key;
     all->chance = options->chance;
     all->chance_arg = options->chance_arg;

@@ -32,6 +32,7 @@
 #include "service/outcome.h"
 #include "service/renewal/beats.h"
 #include "service/renewal/key_client.h"
+#include "service/renewal/own.h"
 #include "service/renewal/spec.h"
 
 enum { RENEWAL_ID_BYTES_MAX = 64 };
@@ -75,7 +76,8 @@ struct renewals_options {
     struct renewal_defaults defaults;
     struct beats_options beats;
     struct renewals_watch watch;
-    struct siphash_key hash_key; /* chance */
+    const struct own_functions *own; /* NULL: none */
+    struct siphash_key hash_key;     /* chance */
     uint64_t (*chance)(void *arg);
     void *chance_arg;
 };
@@ -136,6 +138,16 @@ typedef void (*renewal_read_fn)(void *arg, enum outcome outcome, uint64_t rev, s
 void renewals_get(struct renewals *renewals, struct bytes id, renewal_read_fn fn, void *arg);
 /* {"renewals":[…],"next":cursor or null} */
 void renewals_list(struct renewals *renewals, uint64_t after, uint32_t limit, renewal_read_fn fn,
+                   void *arg);
+
+/* The same in numbers. NONE, UNAVAILABLE, … */
+typedef void (*renewal_look_fn)(void *arg, enum tocsin_status status,
+                                const struct tocsin_renewal_metrics *metrics);
+void renewals_look(struct renewals *renewals, struct bytes id, renewal_look_fn fn, void *arg);
+/* Those that have not ended, until fn answers false. */
+void renewals_each(const struct renewals *renewals,
+                   bool (*fn)(void *arg, struct bytes id,
+                              const struct tocsin_renewal_metrics *metrics),
                    void *arg);
 
 /* ---- looking at all of them */

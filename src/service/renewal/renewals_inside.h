@@ -6,7 +6,7 @@
 #include "base/number_map.h"
 #include "service/renewal/renewals.h"
 
-enum { CLIENTS_MAX = 32, WINDOW_ROUNDS = 10, WORST_KEYS = 10, WHY_BYTES = 160 };
+enum { CLIENTS_MAX = 33, WINDOW_ROUNDS = 10, WORST_KEYS = 10, WHY_BYTES = 160 };
 
 /* What is counted of one, and saved now and then. */
 struct counters {
@@ -70,6 +70,7 @@ struct renewals {
     struct renewals_limits limits;
     struct renewal_defaults defaults;
     struct renewals_watch watch;
+    const struct own_functions *own; /* NULL: none */
     struct siphash_key hash_key;
     uint64_t (*chance)(void *arg);
     void *chance_arg;
@@ -80,7 +81,7 @@ struct renewals {
         const struct key_client *client;
     } clients[CLIENTS_MAX];
     size_t client_count;
-    uint32_t flushing; /* bit n: client n was given something */
+    uint64_t flushing; /* bit n: client n was given something */
     struct beats *beats;
     struct engine_timer wake;
     struct renewal **list;

@@ -235,15 +235,20 @@ static void finish(struct round *round)
 
 /* ---- jobs */
 
-static void give(struct round *round, struct key_job *job)
+static void give_to(struct round *round, const struct key_client *client, struct key_job *job)
 {
     struct renewals *all = round->all;
     round->open++;
     for (size_t i = 0; i < all->client_count; i++) {
-        if (all->clients[i].client == round->client)
-            all->flushing |= 1u << i;
+        if (all->clients[i].client == client)
+            all->flushing |= UINT64_C(1) << i;
     }
-    round->client->give(round->client->self, job);
+    client->give(client->self, job);
+}
+
+static void give(struct round *round, struct key_job *job)
+{
+    give_to(round, round->client, job);
 }
 
 /* The key store is not reached: the keys that are left would only fail, too. */
@@ -276,11 +281,20 @@ static void renewed(struct key_job *job)
     renewals_flush(all);
 }
 
+static struct renewal_context context_now(const struct renewal *renewal)
+{
+    return (struct renewal_context){renewal->counters.count, renewal->counters.last_ms,
+                                    engine_wall_ms(renewal->all->engine)};
+}
+
 static int64_t ttl_now_ms(const struct renewal *renewal)
 {
-    struct renewal_context context = {renewal->counters.count, renewal->counters.last_ms,
-                                      engine_wall_ms(renewal->all->engine)};
-    return strategy_ttl_ms(&renewal->spec->strategy, &context);
+    const struct renewal_strategy *strategy = &renewal->spec->strategy;
+    struct renewal_context context = context_now(renewal);
+    if (strategy->type == STRATEGY_OWN)
+        return own_ttl_ms(renewal->all->own, strategy,
+                          (struct bytes){renewal->id, renewal->id_size}, &context);
+    return strategy_ttl_ms(strategy, &context);
 }
 
 /* For so many keys, and so many bytes of them. NULL: the round stops. */
@@ -413,6 +427,13 @@ static void take_page(struct round *round, struct key_job *job)
     round->source += job->cursor == 0;
 }
 
+static bool test_fails(const struct renewal_strategy *strategy, const struct key_job *job)
+{
+    if (strategy->type == STRATEGY_OWN || job->value.at != NULL)
+        return !job->holds;
+    return job->holds != strategy->test_exists;
+}
+
 static void looked(struct key_job *job)
 {
     struct round *round = job->arg;
@@ -422,22 +443,51 @@ static void looked(struct key_job *job)
     if (job->whole != KEY_RENEWED) {
         break_off(round, job->whole, job->why);
     } else if (job->verb == KEY_TEST) {
-        round->ended = job->value.at != NULL ? !job->holds : job->holds != strategy->test_exists;
-        round->stop = round->ended;
+        round->stop = round->ended = test_fails(strategy, job);
     } else {
         take_page(round, job);
     }
+    if (job != &round->look)
+        own_look_free((struct own_look *)job);
     struct renewals *all = round->all;
     go_on(round);
     renewals_flush(all);
 }
 
+/* The program itself is asked, by a client that is its own. */
+static bool give_own(struct round *round, const struct tocsin_strategy *strategy,
+                     const struct tocsin_generator *generator)
+{
+    const struct renewal *renewal = round->renewal;
+    struct renewal_context context = context_now(renewal);
+    struct own_look *look =
+        own_look_create((struct bytes){renewal->id, renewal->id_size}, &context);
+    if (look == NULL) {
+        break_off(round, KEY_FAILED, NO_MEMORY_WHY);
+        return false;
+    }
+    look->strategy = strategy;
+    look->generator = generator;
+    look->room = round->all->limits.scan_keys + 1; /* one too many is found, and told */
+    look->job.verb = round->look.verb = strategy != NULL ? KEY_TEST : KEY_SCAN;
+    look->job.done = looked;
+    look->job.arg = round;
+    round->looking = true;
+    give_to(round, round->all->own->client, &look->job);
+    return true;
+}
+
 static bool give_test(struct round *round)
 {
     const struct renewal_strategy *strategy = &round->renewal->spec->strategy;
-    if (round->tested || strategy->type != STRATEGY_WHILE)
+    bool own = strategy->type == STRATEGY_OWN;
+    if (round->tested || (strategy->type != STRATEGY_WHILE && !own))
         return false;
     round->tested = true;
+    if (own) {
+        const struct tocsin_strategy *found = own_strategy(round->all->own, strategy->test_key);
+        return found != NULL && found->goes_on != NULL && give_own(round, found, NULL);
+    }
     round->looking = true;
     round->tested_key.key = strategy->test_key;
     round->look.verb = KEY_TEST;
@@ -456,6 +506,10 @@ static bool give_scan(struct round *round)
     const struct key_source *source = &spec->sources[round->source];
     if (source->type == SOURCE_KEY)
         return false;
+    const struct tocsin_generator *generator =
+        source->type == SOURCE_GENERATOR ? own_generator(round->all->own, source->text) : NULL;
+    if (generator != NULL)
+        return give_own(round, NULL, generator);
     if (round->look.cursor == 0) {
         size_t size = source->text.size;
         if (source->type == SOURCE_PREFIX)

@@ -4,13 +4,17 @@
  * What a renewal was asked to do. It is read from the JSON of a request, written into the
  * record in the same form, and read again from there.
  *
- *   {"name":…, "keys":["a","b"] | "prefix":"x:" | "pattern":"x:*" | "any":[{"keys":[…]},…],
+ *   {"name":…, "keys":["a","b"] | "prefix":"x:" | "pattern":"x:*" | "generator":"g"
+ *            | "any":[{"keys":[…]},…],
  *    "strategy":{"type":"fixed","ttl":"5m"}
  *             | {"type":"steps","steps":[{"count":10,"ttl":"5m"},{"ttl":"10m"}]}
  *             | {"type":"until","at":…,"ttl":"5m"}
- *             | {"type":"while","ttl":"5m","key":"k","exists":true | "equals":"v"},
+ *             | {"type":"while","ttl":"5m","key":"k","exists":true | "equals":"v"}
+ *             | {"type":"own","ttl":"5m","name":"s"},
  *    "every":"2m", "max_retries":3, "redis":"default", "owner":"v" or a fence,
  *    "shorten":false, "persistent":false}
+ *
+ * Generators and strategies of the type "own" are functions of the program (own.h).
  */
 #ifndef TOCSIN_SERVICE_RENEWAL_SPEC_H
 #define TOCSIN_SERVICE_RENEWAL_SPEC_H
@@ -34,7 +38,7 @@ enum {
 #define RENEWAL_REDIS_DEFAULT "default"
 #define RENEWAL_MS_MAX (INT64_C(100) * 366 * 24 * 3600 * 1000) /* a hundred years */
 
-enum source_type { SOURCE_KEY, SOURCE_PREFIX, SOURCE_PATTERN };
+enum source_type { SOURCE_KEY, SOURCE_PREFIX, SOURCE_PATTERN, SOURCE_GENERATOR };
 struct key_source {
     enum source_type type;
     struct bytes text;
@@ -45,14 +49,14 @@ struct renewal_step {
     uint64_t count; /* of renewals; 0: all that follow */
 };
 
-enum strategy_type { STRATEGY_FIXED, STRATEGY_STEPS, STRATEGY_UNTIL, STRATEGY_WHILE };
+enum strategy_type { STRATEGY_FIXED, STRATEGY_STEPS, STRATEGY_UNTIL, STRATEGY_WHILE, STRATEGY_OWN };
 struct renewal_strategy {
     enum strategy_type type;
     int64_t ttl_ms;
     int64_t until_ms; /* UNTIL: wall */
     const struct renewal_step *steps;
     uint32_t step_count;
-    struct bytes test_key;   /* WHILE */
+    struct bytes test_key;   /* WHILE; OWN: its name */
     struct bytes test_value; /* WHILE: at NULL: whether it is there */
     bool test_exists;        /* WHILE: it must be there, or must not */
 };

@@ -2,7 +2,8 @@
 /* What may be given with what.
  *
  *   field        goes with       default, limits
- *   keys, prefix, pattern, any   one of them; at most RENEWAL_KEYS_MAX in all
+ *   keys, prefix, pattern,       one of them; at most RENEWAL_KEYS_MAX in all
+ *     generator, any
  *   strategy     any             fixed, with the server's default TTL
  *   every        any             a third of the (least) TTL; without a strategy the server's
  *                                default; always less than the TTL
@@ -222,8 +223,10 @@ static bool read_which(struct reading *reading, size_t which)
 
 static bool read_any(struct reading *reading)
 {
-    static const char *const names[] = {
-        [SOURCE_KEY] = "keys", [SOURCE_PREFIX] = "prefix", [SOURCE_PATTERN] = "pattern"};
+    static const char *const names[] = {[SOURCE_KEY] = "keys",
+                                        [SOURCE_PREFIX] = "prefix",
+                                        [SOURCE_PATTERN] = "pattern",
+                                        [SOURCE_GENERATOR] = "generator"};
     size_t before = reading->sources.size;
     if (!json_read_expect(&reading->json, JSON_READ_ARRAY))
         return false;
@@ -235,7 +238,7 @@ static bool read_any(struct reading *reading)
             return token != JSON_READ_BAD &&
                    complain(reading, "must be a list of {\"keys\":…}, {\"prefix\":…} or "
                                      "{\"pattern\":…}");
-        struct json_keys keys = {names, 3, 0};
+        struct json_keys keys = {names, sizeof names / sizeof names[0], 0};
         size_t which;
         size_t count = 0;
         for (; json_read_field(&reading->json, &keys, &which); count++) {
@@ -283,14 +286,15 @@ static bool read_steps(struct reading *reading)
     }
 }
 
-enum { S_TYPE, S_TTL, S_STEPS, S_AT, S_KEY, S_EXISTS, S_EQUALS, S_COUNT };
+enum { S_TYPE, S_TTL, S_STEPS, S_AT, S_KEY, S_NAME, S_EXISTS, S_EQUALS, S_COUNT };
 
 static bool read_type(struct reading *reading)
 {
     static const char *const names[] = {[STRATEGY_FIXED] = "fixed",
                                         [STRATEGY_STEPS] = "steps",
                                         [STRATEGY_UNTIL] = "until",
-                                        [STRATEGY_WHILE] = "while"};
+                                        [STRATEGY_WHILE] = "while",
+                                        [STRATEGY_OWN] = "own"};
     struct json_span text;
     if (!json_read_expect(&reading->json, JSON_READ_STRING) ||
         !json_read_borrowed(&reading->json, reading->room, 64, &text))
@@ -318,6 +322,8 @@ static bool read_strategy_field(struct reading *reading, size_t which)
         return read_instant(reading, &strategy->until_ms);
     case S_KEY:
         return read_word(reading, 1, RENEWAL_KEY_BYTES_MAX, &reading->test_key);
+    case S_NAME:
+        return read_name(reading, RENEWAL_NAME_BYTES_MAX, &reading->test_key);
     case S_EXISTS:
         reading->exists_given = true;
         return read_bool(reading, &strategy->test_exists);
@@ -340,6 +346,8 @@ static bool strategy_fits(struct reading *reading, uint64_t seen)
         [STRATEGY_UNTIL] = {BIT(S_TTL) | BIT(S_AT), BIT(S_AT), "until needs at, and may have ttl"},
         [STRATEGY_WHILE] = {BIT(S_TTL) | BIT(S_KEY) | BIT(S_EXISTS) | BIT(S_EQUALS), 0,
                             "while goes with ttl, key, exists and equals"},
+        [STRATEGY_OWN] = {BIT(S_TTL) | BIT(S_NAME), BIT(S_NAME),
+                          "own needs name, and may have ttl"},
     };
     if ((seen & BIT(S_TYPE)) == 0)
         return complain(reading, "needs a type: fixed, steps, until or while");
@@ -355,8 +363,8 @@ static bool strategy_fits(struct reading *reading, uint64_t seen)
 
 static bool read_strategy(struct reading *reading)
 {
-    static const char *const names[S_COUNT] = {"type", "ttl",    "steps", "at",
-                                               "key",  "exists", "equals"};
+    static const char *const names[S_COUNT] = {"type", "ttl",  "steps",  "at",
+                                               "key",  "name", "exists", "equals"};
     struct json_keys keys = {names, S_COUNT, 0};
     size_t which;
     reading->strategy_given = true;
@@ -376,6 +384,7 @@ enum {
     F_KEYS,
     F_PREFIX,
     F_PATTERN,
+    F_GENERATOR,
     F_ANY,
     F_STRATEGY,
     F_EVERY,
@@ -395,6 +404,7 @@ static bool read_field(struct reading *reading, size_t which)
     case F_KEYS:
     case F_PREFIX:
     case F_PATTERN:
+    case F_GENERATOR:
         return read_which(reading, which - F_KEYS + SOURCE_KEY);
     case F_ANY:
         return read_any(reading);
@@ -420,7 +430,7 @@ static enum tocsin_status check(struct reading *reading, uint64_t seen,
                                 const struct renewal_defaults *defaults, struct tocsin_why *ret_why)
 {
     struct renewal_strategy *strategy = &reading->strategy;
-    uint64_t which = seen >> F_KEYS & 0xf;
+    uint64_t which = seen >> F_KEYS & 0x1f;
     if (which == 0)
         return reason_refuse(ret_why, "keys, prefix, pattern, any: one of them is needed");
     if ((which & (which - 1)) != 0)
@@ -514,9 +524,9 @@ static enum tocsin_status read_all(struct reading *reading, struct bytes json,
                                    const struct renewal_defaults *defaults, bool *ret_malformed,
                                    struct tocsin_why *ret_why)
 {
-    static const char *const names[F_COUNT] = {"name",  "keys",     "prefix",  "pattern",
-                                               "any",   "strategy", "every",   "max_retries",
-                                               "redis", "owner",    "shorten", "persistent"};
+    static const char *const names[F_COUNT] = {
+        "name",  "keys",        "prefix", "pattern", "generator", "any",       "strategy",
+        "every", "max_retries", "redis",  "owner",   "shorten",   "persistent"};
     struct json_keys keys = {names, F_COUNT, 0};
     size_t which;
     json_reader_init(&reading->json, json.at, json.size, 0);

@@ -27,8 +27,10 @@ static uint32_t write_keys(struct json_writer *writer, const struct renewal_spec
 
 static void write_sources(struct json_writer *writer, const struct renewal_spec *spec)
 {
-    static const char *const names[] = {
-        [SOURCE_KEY] = "keys", [SOURCE_PREFIX] = "prefix", [SOURCE_PATTERN] = "pattern"};
+    static const char *const names[] = {[SOURCE_KEY] = "keys",
+                                        [SOURCE_PREFIX] = "prefix",
+                                        [SOURCE_PATTERN] = "pattern",
+                                        [SOURCE_GENERATOR] = "generator"};
     if (!spec->scans) {
         (void)write_keys(writer, spec, 0);
         return;
@@ -71,7 +73,8 @@ static void write_strategy(struct json_writer *writer, const struct renewal_stra
     static const char *const names[] = {[STRATEGY_FIXED] = "fixed",
                                         [STRATEGY_STEPS] = "steps",
                                         [STRATEGY_UNTIL] = "until",
-                                        [STRATEGY_WHILE] = "while"};
+                                        [STRATEGY_WHILE] = "while",
+                                        [STRATEGY_OWN] = "own"};
     json_write_key(writer, "strategy");
     json_write_object(writer);
     json_write_key(writer, "type");
@@ -82,6 +85,8 @@ static void write_strategy(struct json_writer *writer, const struct renewal_stra
         write_number(writer, "ttl", strategy->ttl_ms);
     if (strategy->type == STRATEGY_UNTIL)
         write_number(writer, "at", strategy->until_ms);
+    if (strategy->type == STRATEGY_OWN)
+        write_bytes(writer, "name", strategy->test_key);
     if (strategy->type == STRATEGY_WHILE) {
         write_bytes(writer, "key", strategy->test_key);
         if (strategy->test_value.at != NULL) {
