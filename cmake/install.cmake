@@ -4,6 +4,7 @@ file(RELATIVE_PATH TOCSIN_PC_PREFIX /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
 string(REGEX REPLACE "/$" "" TOCSIN_PC_PREFIX "${TOCSIN_PC_PREFIX}")
 configure_file(cmake/tocsin.pc.in tocsin.pc @ONLY)
 configure_file(cmake/tocsin-engine.pc.in tocsin-engine.pc @ONLY)
+configure_file(cmake/tocsin-redis.pc.in tocsin-redis.pc @ONLY)
 
 # An archive that is installed is one object in which only the public names are left:
 # a program may have a region_init of its own. The tests use the others.
@@ -27,10 +28,12 @@ function(tocsin_archive name) # and the archives it is made of
 endfunction()
 tocsin_archive(tocsin tocsin_static)
 tocsin_archive(tocsin-engine tocsin_static tocsin_engine_static)
+tocsin_archive(tocsin-redis tocsin_static tocsin_engine_static tocsin_redis_static)
 
-install(TARGETS tocsin_shared tocsin_engine_shared)
+install(TARGETS tocsin_shared tocsin_engine_shared tocsin_redis_shared)
 install(DIRECTORY include/tocsin TYPE INCLUDE FILES_MATCHING PATTERN "*.h")
-install(FILES ${PROJECT_BINARY_DIR}/tocsin.pc ${PROJECT_BINARY_DIR}/tocsin-engine.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+install(FILES ${PROJECT_BINARY_DIR}/tocsin.pc ${PROJECT_BINARY_DIR}/tocsin-engine.pc
+        ${PROJECT_BINARY_DIR}/tocsin-redis.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 if(TARGET tocsin)
     install(TARGETS tocsin)
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* redis.h - the provider `redis` for renewals in your own program.
  *
- * In libtocsin-redis, which has all of libtocsin-engine and needs libuv and hiredis besides.
+ * In libtocsin-redis, which has all of libtocsin-engine and needs libuv, hiredis and libcrypto besides.
  *
  *     tocsin_redis_add(renewals, &why);
  *     tocsin_renewals_reach(renewals, "default", "redis", "redis://127.0.0.1:6379", &why);

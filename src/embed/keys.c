@@ -71,8 +71,8 @@ static void give(struct tocsin_engine *engine, struct order *order)
     self->client->flush(self->client->self);
 }
 
-static const struct key_client *find_store(const struct tocsin_renewals *renewals,
-                                           const char *store)
+const struct key_client *embed_renewals_store(const struct tocsin_renewals *renewals,
+                                              const char *store)
 {
     for (size_t i = 0; renewals->engine != NULL && i < renewals->wish_count; i++) {
         if (strcmp(renewals->wishes[i].store, store == NULL ? RENEWAL_REDIS_DEFAULT : store) == 0)
@@ -86,7 +86,7 @@ static enum tocsin_status order_create(struct tocsin_renewals *renewals, const c
                                        enum key_verb verb, struct tocsin_key *keys, size_t count,
                                        struct keys_order **ret_order)
 {
-    const struct key_client *client = find_store(renewals, store);
+    const struct key_client *client = embed_renewals_store(renewals, store);
     if (client == NULL)
         return TOCSIN_NONE;
     if (count > UINT32_MAX)

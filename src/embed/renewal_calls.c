@@ -55,7 +55,8 @@ static enum tocsin_status check_texts(const struct tocsin_renewal *given,
     return TOCSIN_OK;
 }
 
-static enum tocsin_status check(const struct tocsin_renewal *given, struct tocsin_why *ret_why)
+static enum tocsin_status check(const struct tocsin_renewals *renewals,
+                                const struct tocsin_renewal *given, struct tocsin_why *ret_why)
 {
     int strategies = (given->strategy != NULL) + (given->step_count > 0) + (given->until_ms != 0);
     if (given->id == NULL || given->id[0] == '\0' || strlen(given->id) > RENEWAL_ID_BYTES_MAX ||
@@ -63,6 +64,8 @@ static enum tocsin_status check(const struct tocsin_renewal *given, struct tocsi
         return refuse(ret_why, "id: must have 1 to 64 bytes of UTF-8");
     if (strategies > 1)
         return refuse(ret_why, "strategy, steps, until_ms: one of them, not several");
+    if (embed_renewals_store(renewals, given->store) == NULL)
+        return refuse(ret_why, "store: there is none of this name");
     return check_texts(given, ret_why);
 }
 
@@ -234,7 +237,7 @@ enum tocsin_status tocsin_renewal_add(struct tocsin_renewals *renewals,
                                       struct tocsin_why *ret_why)
 {
     struct renewal_spec *spec;
-    enum tocsin_status status = check(renewal, ret_why);
+    enum tocsin_status status = check(renewals, renewal, ret_why);
     if (status == TOCSIN_OK)
         status = spec_of(renewals, renewal, &spec, ret_why);
     if (status == TOCSIN_OK)

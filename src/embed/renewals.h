@@ -50,6 +50,9 @@ void embed_renewals_stop(struct tocsin_renewals *renewals);
 void embed_renewals_join(struct tocsin_renewals *renewals);
 /* … and after: tocsin_renewals_destroy. */
 
+/* By its name; NULL: "default". NULL: there is none, or the engine is not open. */
+const struct key_client *embed_renewals_store(const struct tocsin_renewals *renewals,
+                                              const char *store);
 /* For clients: there is something to take. arg: the renewals. */
 void embed_renewals_post(void *arg);
 /* As tocsin_renewals_add_provider, of one that waits for nothing. */

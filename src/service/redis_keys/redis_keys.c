@@ -247,7 +247,8 @@ void redis_keys_stop(struct redis_keys *keys, uint32_t wait_ms)
     (void)pthread_mutex_lock(&keys->lock);
     bool first = !keys->stopping;
     keys->stopping = true;
-    keys->wait_ms = wait_ms;
+    if (first)
+        keys->wait_ms = wait_ms; /* which its thread may be reading already */
     (void)pthread_mutex_unlock(&keys->lock);
     if (first)
         (void)uv_async_send(&keys->wake);
