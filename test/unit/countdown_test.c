@@ -123,7 +123,91 @@ TEST(C_19_nothing_is_told_before_it_is_durable)
     countdown_world_release(&world);
 }
 
+/* ---- what is stored */
+
+struct stored {
+    size_t count;
+    char key[64];
+    char doc[512];
+};
+
+static bool take_stored(void *arg, const struct store_record *record)
+{
+    struct stored *stored = arg;
+    stored->count++;
+    (void)snprintf(stored->key, sizeof stored->key, "%.*s", (int)record->key.size, record->key.at);
+    (void)snprintf(stored->doc, sizeof stored->doc, "%.*s", (int)record->doc.size, record->doc.at);
+    return true;
+}
+
+/* The one there is, as the disk has it. */
+static struct stored stored_one(void)
+{
+    struct stored stored = {0};
+    uint64_t next;
+    struct tocsin_why why;
+    assert_int_equal(world.sim.under->ops->list(world.sim.under, bytes_of("countdown"), 0, 100,
+                                                take_stored, &stored, &next, &why),
+                     TOCSIN_OK);
+    assert_int_equal(stored.count, 1);
+    return stored;
+}
+
+TEST(C_03_its_record_is_json_with_key_owner_version_and_deadline)
+{
+    char wanted[512];
+    countdown_world_start(&world);
+    run("table:room-123", "g:1", 30 * SECOND, OUTCOME_MADE);
+    struct stored stored = stored_one(); /* of the kind "countdown": countdown:table:room-123 */
+    assert_string_equal(stored.key, "table:room-123");
+    (void)snprintf(wanted, sizeof wanted,
+                   "{\"key\":\"table:room-123\",\"owner\":\"me\",\"version\":\"g:1\","
+                   "\"kind\":\"event\",\"deadlineEpochMs\":%s,",
+                   countdown_world_field(&world, "table:room-123", "deadline_ms"));
+    stored.doc[strlen(wanted)] = '\0';
+    assert_string_equal(stored.doc, wanted);
+    /* Given time, it says so; another turn is another version; at its end all of them stay. */
+    ask(COUNTDOWN_GIVE, "table:room-123", OUTCOME_OK);
+    run("table:room-123", "g:2", SECOND, OUTCOME_OK);
+    countdown_world_pass(&world, SECOND);
+    stored = stored_one();
+    (void)snprintf(wanted, sizeof wanted,
+                   "{\"key\":\"table:room-123\",\"owner\":\"me\",\"version\":\"g:2\","
+                   "\"kind\":\"event\",\"deadlineEpochMs\":%s,",
+                   countdown_world_field(&world, "table:room-123", "deadline_ms"));
+    stored.doc[strlen(wanted)] = '\0';
+    assert_string_equal(stored.doc, wanted);
+    field_is("table:room-123", "state", "expired");
+    countdown_world_release(&world);
+}
+
 /* ---- versions */
+
+/* On one node: whoever is second in the same moment joins the first, or is told whose it is. */
+TEST(C_15_two_starts_at_once_are_one_countdown)
+{
+    countdown_world_start(&world);
+    struct countdown_asked first = start_for("v", "event", 3 * SECOND);
+    struct countdown_asked second = start_for("v", "event", 9 * SECOND);
+    struct countdown_asked foreign = start_for("v", "event", 3 * SECOND);
+    foreign.call.owner = bytes_of("you");
+    countdown_ask(&world, &first, COUNTDOWN_START, "a");
+    countdown_ask(&world, &second, COUNTDOWN_START, "a");
+    countdown_ask(&world, &foreign, COUNTDOWN_START, "a");
+    countdown_world_settle(&world);
+    assert_int_equal(first.call.outcome, OUTCOME_MADE);
+    assert_int_equal(second.call.outcome, OUTCOME_OK);
+    assert_int_equal(foreign.call.outcome, OUTCOME_CONFLICTING);
+    told("started a v\ntick a 3"); /* one tick at once, not two */
+    field_is("a", "owner", "me");
+    countdown_world_pass(&world, SECOND);
+    told("tick a 2");
+    countdown_world_pass(&world, SECOND);
+    told("tick a 1");
+    countdown_world_pass(&world, 20 * SECOND);
+    told("timeout a v");
+    countdown_world_release(&world);
+}
 
 TEST(C_18_the_same_version_keeps_its_deadline)
 {
