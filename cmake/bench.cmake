@@ -44,15 +44,16 @@ foreach(source IN LISTS programs)
 endforeach()
 
 # These start the server that was built with them.
-foreach(name server live renewal)
+foreach(name server live renewal lease)
     target_sources(bench-${name} PRIVATE $<TARGET_OBJECTS:bench_servers>)
     if(TARGET tocsin)
         add_dependencies(bench-${name} tocsin)
     endif()
 endforeach()
 
-# This one fills its server as bench-live does.
+# These ask their server as bench-live does; one has a Redis beside it, as bench-server has.
 target_sources(bench-renewal PRIVATE bench/live/requests.c)
+target_sources(bench-lease PRIVATE bench/live/requests.c bench/server/drive.c bench/server/redis.c)
 
 # This one starts a server, too, but not ours.
 target_sources(bench-redis PRIVATE bench/server/child.c)

@@ -188,8 +188,9 @@ static const struct command start_command = {
     .about =
         "Starts a countdown; one of the same key that runs is replaced. With a --version that is\n"
         "asked for again it keeps its deadline, and runs on if it was paused; when that turn is\n"
-        "over, nothing is started and the exit code is 1. Without one each start is a new turn:\n"
-        "the version is then the time in ms.\n",
+        "over, nothing is started and the exit code is 1. With another owner or kind the same\n"
+        "version is refused (409): whose time runs is part of the turn. Without a version each\n"
+        "start is a new turn: it is then the time in ms.\n",
     .after = "example: tocsin countdown start table-1 --owner ada --for 30s\n"
              "         tocsin countdown start table-1 --owner ada --for 30s --version game-7:3\n",
     .rows = start_rows,

@@ -25,6 +25,14 @@ static const char *const names[SAMPLE_IDS] = {
     [SAMPLE_CONNECTIONS] = "tocsin_http_connections",
     [SAMPLE_FILE] = "tocsin_store_file_bytes",
     [SAMPLE_LOG] = "tocsin_store_log_bytes",
+    [SAMPLE_LEASES] = "tocsin_named_leases_held",
+    [SAMPLE_LEASES_IN_LINE] = "tocsin_named_leases_waiting",
+    [SAMPLE_LEASES_RENEWED] = "tocsin_named_leases_renewed_total",
+    [SAMPLE_LEASES_EXPIRED] = "tocsin_named_leases_expired_total",
+    [SAMPLE_RENEWALS] = "tocsin_renewals_active",
+    [SAMPLE_RENEWALS_PAUSED] = "tocsin_renewals_paused",
+    [SAMPLE_RENEWALS_IN_TROUBLE] = "tocsin_renewals_in_trouble",
+    [SAMPLE_KEYS_RENEWED] = "tocsin_renewal_keys_renewed_total",
 };
 
 /* A line `name{label="value"} number`, taken apart. */

@@ -137,8 +137,9 @@ const struct command top_command = {
     .text = "watch a server at work, live in the terminal",
     .usage = "[OPTION...]",
     .about = "Shows how late tasks fire, what is added, fired, acked and failed a second, what\n"
-             "waits in the queues and on the wheel, and how the store keeps up; over the last\n"
-             "five seconds. Without a terminal: a line a second.\n",
+             "waits in the queues and on the wheel, how the store keeps up, how many leases are "
+             "held and\n"
+             "how renewals do; over the last five seconds. Without a terminal: a line a second.\n",
     .after = "example: tocsin top --url http://timers.example.org:7400\n"
              "keys: q or Ctrl-C ends it\n"
              "environment: NO_COLOR\n",

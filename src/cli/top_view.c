@@ -91,6 +91,24 @@ static void add_store(struct frame *frame, const struct top_scene *scene)
               count_of(values[SAMPLE_CONNECTIONS]).text);
 }
 
+/* Who has lost a lease by time, and whose keys are not reached, is looked at first. */
+static void add_keepers(struct frame *frame, const struct top_scene *scene)
+{
+    const double *values = scene->newer->values;
+    bool expired = sample_rate(scene->older, scene->newer, SAMPLE_LEASES_EXPIRED) > 0;
+    bool trouble = values[SAMPLE_RENEWALS_IN_TROUBLE] > 0;
+    (void)add(frame, expired ? SCREEN_WARN : SCREEN_PLAIN,
+              " leases: %s held, %s in line; %s/s renewed, %s/s expired",
+              count_of(values[SAMPLE_LEASES]).text, count_of(values[SAMPLE_LEASES_IN_LINE]).text,
+              rate_of(scene, SAMPLE_LEASES_RENEWED).text,
+              rate_of(scene, SAMPLE_LEASES_EXPIRED).text);
+    (void)add(
+        frame, trouble ? SCREEN_WARN : SCREEN_PLAIN,
+        " renewals: %s active, %s in trouble, %s paused; %s keys/s",
+        count_of(values[SAMPLE_RENEWALS]).text, count_of(values[SAMPLE_RENEWALS_IN_TROUBLE]).text,
+        count_of(values[SAMPLE_RENEWALS_PAUSED]).text, rate_of(scene, SAMPLE_KEYS_RENEWED).text);
+}
+
 static void add_wheel(struct frame *frame, const struct sample *sample)
 {
     double most = 1;
@@ -140,6 +158,7 @@ static void fill(struct frame *frame, const struct top_scene *scene)
               count_of(values[SAMPLE_ACTIVE]).text, count_of(values[SAMPLE_RUNNING]).text,
               count_of(values[SAMPLE_INCIDENTS]).text);
     add_store(frame, scene);
+    add_keepers(frame, scene);
     (void)add(frame, SCREEN_PLAIN, "%s", "");
     add_rates(frame, scene);
     (void)add(frame, SCREEN_PLAIN, "%s", "");
@@ -208,11 +227,23 @@ void top_view_print_json(FILE *out, const struct top_scene *scene)
         enum sample_id id;
         bool rate;
     } figures[] = {
-        {"added_per_s", SAMPLE_ADDED, true},     {"fired_per_s", SAMPLE_FIRED, true},
-        {"acked_per_s", SAMPLE_ACKED, true},     {"failed_per_s", SAMPLE_FAILED, true},
-        {"commits_per_s", SAMPLE_COMMITS, true}, {"active", SAMPLE_ACTIVE, false},
-        {"running", SAMPLE_RUNNING, false},      {"incidents", SAMPLE_INCIDENTS, false},
-        {"memory_bytes", SAMPLE_MEMORY, false},  {"connections", SAMPLE_CONNECTIONS, false},
+        {"added_per_s", SAMPLE_ADDED, true},
+        {"fired_per_s", SAMPLE_FIRED, true},
+        {"acked_per_s", SAMPLE_ACKED, true},
+        {"failed_per_s", SAMPLE_FAILED, true},
+        {"commits_per_s", SAMPLE_COMMITS, true},
+        {"active", SAMPLE_ACTIVE, false},
+        {"running", SAMPLE_RUNNING, false},
+        {"incidents", SAMPLE_INCIDENTS, false},
+        {"memory_bytes", SAMPLE_MEMORY, false},
+        {"connections", SAMPLE_CONNECTIONS, false},
+        {"leases", SAMPLE_LEASES, false},
+        {"leases_in_line", SAMPLE_LEASES_IN_LINE, false},
+        {"renewals", SAMPLE_RENEWALS, false},
+        {"renewals_in_trouble", SAMPLE_RENEWALS_IN_TROUBLE, false},
+        {"lease_renewals_per_s", SAMPLE_LEASES_RENEWED, true},
+        {"leases_expired_per_s", SAMPLE_LEASES_EXPIRED, true},
+        {"keys_renewed_per_s", SAMPLE_KEYS_RENEWED, true},
     };
     (void)fprintf(out, "{\"answers\":%s", scene->problem == NULL ? "true" : "false");
     for (size_t i = 0; i < sizeof figures / sizeof figures[0]; i++)

@@ -39,7 +39,7 @@ def it_is_started_and_the_same_turn_runs_on(server):
     first = as_json(server, "start", "s-2", "--owner", "ada", "--for", "1h", "--kind", "event", "--version", "g:1")
     same((first["version"], first["kind"], first["left"] <= 60), ("g:1", "event", True), "the same turn")
     holds(refused(server, "start", "s-2", "--owner", "bob", "--for", "1h", "--version", "g:1"), 'owner "ada"',
-          "needs another version")
+          "needs another version", "409 CONFLICT")
     again = as_json(server, "start", "s-1", "--owner", "bob", "--for", "1h", "--version", "g:2")
     same((again["owner"], again["version"], again["left"]), ("bob", "g:2", 3600))
     for at in ("2100-01-01T00:00:00+01:00", "4102441200000"):

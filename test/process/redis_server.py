@@ -78,7 +78,7 @@ class Monitor:
     """Everything that is said to a redis from now on, by other connections than ours."""
 
     def __init__(self, redis):
-        self.redis, self.lines, self.marks = redis, [], 0
+        self.redis, self.lines, self.times, self.marks = redis, [], [], 0
         self.link = Link(redis.port, redis.password)
         self.link.say("MONITOR")
         self.thread = threading.Thread(target=self.follow, daemon=True)
@@ -87,7 +87,8 @@ class Monitor:
     def follow(self):
         try:
             while True:
-                words = self.link.read().decode(errors="replace").split("] ", 1)[1]
+                when, words = self.link.read().decode(errors="replace").split("] ", 1)
+                self.times.append(float(when.split()[0]))  # of its clock, in seconds
                 self.lines.append(words.replace('"', "").split(" "))
         except (OSError, ValueError, AttributeError):
             pass

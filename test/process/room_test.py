@@ -477,8 +477,8 @@ def what_may_not_be_is_refused_and_told(server):
                 (black, {}, "NOT_YOUR_TURN"), (white, {"x": 7, "y": 7}, "TAKEN"), (white, {"x": 15}, "VALIDATE_FAILED"),
                 (white, {"y": -1}, "VALIDATE_FAILED"), (white, {"x": 2 ** 40}, "VALIDATE_FAILED"),
                 (white, {"gameId": f"{game.room}-0"}, "STALE_GAME"), (white, {"gameId": None}, "VALIDATE_FAILED"),
-                (white, {"seatKey": stranger.key}, "FORBIDDEN"), (white, {"seatKey": black.key}, "FORBIDDEN"),
-                (white, {"seatKey": None}, "FORBIDDEN"), (white, {"roomId": "0" * 16}, "NOT_FOUND"),
+                (white, {"seatKey": stranger.key}, "BAD_SEAT"), (white, {"seatKey": black.key}, "FORBIDDEN"),
+                (white, {"seatKey": None}, "BAD_SEAT"), (white, {"roomId": "0" * 16}, "NOT_FOUND"),
                 (white, {"roomId": other}, "STALE_GAME"), (white, {"roomId": None}, "VALIDATE_FAILED"),
                 (white, {"x": "1"}, "VALIDATE_FAILED"), (white, {"x": 1.5}, "VALIDATE_FAILED"),
                 (white, {"more": 1}, "VALIDATE_FAILED"), (white, {"seatKey": "k" * 300}, "VALIDATE_FAILED")):

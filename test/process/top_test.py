@@ -5,6 +5,7 @@
 Prints a line "ok ..." or "FAILED ..." per test, and at the end the sum.
 """
 import fcntl
+import http.client
 import json
 import os
 import signal
@@ -14,7 +15,7 @@ import tempfile
 import termios
 
 from support import (PATIENCE, alone, end, holds, main, real_server, same, shared, start_tocsin,
-                     tocsin)
+                     tocsin, wait_for)
 from terminal import HIDE_CURSOR, SHOW_CURSOR, Terminal, mode, plain
 
 
@@ -48,6 +49,36 @@ def rates_are_those_of_the_load(server):
         same(load.wait(timeout=PATIENCE), 0)
     finally:
         end(load)
+
+
+@alone
+def leases_and_renewals_are_shown():
+    """R-08, R-30: how many, who waits, what is in trouble."""
+    with real_server("--set", "redis.port=1") as server:
+        fence = server.put("/v1/leases/a", {"holder": "ada", "ttl": "1h"}, 201)["fence"]
+        server.put("/v1/leases/b", {"holder": "ada", "ttl": "1h"}, 201)
+        line = http.client.HTTPConnection(server.host, server.port, timeout=PATIENCE)
+        line.request("PUT", "/v1/leases/a", b'{"holder":"bob","wait":"1h"}', {"Content-Type": "application/json"})
+        wait_for(lambda: server.metric("tocsin_named_leases_waiting") == 1, "bob stands in line")
+        fixed = {"type": "fixed", "ttl": "5m"}
+        for n in range(3):
+            made = server.post("/v1/renewals", {"keys": ["k"], "redis": "mock", "every": "100ms", "strategy": fixed}, 201)
+        server.post(f"/v1/renewals/{made['id']}/pause", {}, 200)
+        server.post("/v1/renewals", {"keys": ["k"], "owner": "me", "every": "1m", "max_retries": 100, "strategy": fixed}, 201)
+        wait_for(lambda: server.metric("tocsin_renewals_in_trouble") == 1, "no Redis is there")
+        done = tocsin("top", "--once", "--interval", "500ms", url=server.url)
+        holds(done.stdout, " leases: 2 held, 1 in line; ", " renewals: 3 active, 1 in trouble, 1 paused; ")
+        watch = start_tocsin("top", "--json", "--interval", "100ms", url=server.url)
+        try:
+            seen = {}
+            while not seen or not seen["lease_renewals_per_s"] or not seen["keys_renewed_per_s"]:
+                server.post("/v1/leases/a/keepalive", {"holder": "ada", "fence": fence}, 200)
+                seen = json.loads(watch.stdout.readline())
+            same((seen["leases"], seen["leases_in_line"], seen["renewals"], seen["renewals_in_trouble"],
+                  seen["leases_expired_per_s"]), (2, 1, 3, 1, 0))
+        finally:
+            end(watch)
+            line.close()
 
 
 @shared

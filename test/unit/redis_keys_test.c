@@ -510,3 +510,21 @@ TEST(a_real_redis_does_the_same_by_script_and_by_command)
     stop(&world);
     real_stop(&real);
 }
+
+/* whose it is was not to be seen; nobody may say that it is another's. */
+TEST(a_look_at_the_owner_that_is_refused_is_no_foreign_key)
+{
+    struct real real = {0};
+    struct keys_world world = {0};
+    struct kept_job kept = {.job = {.verb = KEY_EXPIRE, .ttl_ms = 500000, .value = bytes_of("me")}};
+    real_start(&real);
+    start_at(&world, real.port);
+    (void)say(&real, "SET mine me PX 100000");
+    (void)say(&real, "ACL SETUSER default -get");
+    give(&world, &kept, "mine");
+    until_done(&world, &kept);
+    assert_int_equal(kept.items[0].result, KEY_REFUSED);
+    assert_true(say(&real, "PTTL mine") <= 100000);
+    stop(&world);
+    real_stop(&real);
+}

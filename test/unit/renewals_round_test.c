@@ -110,6 +110,7 @@ BOTH(R_03_more_keys_than_the_limit_are_a_failure_that_is_told)
     enroll("a", "{\"prefix\":\"x:\",\"every\":\"10s\"}");
     field_is("a", "task_failures", "1");
     assert_non_null(strstr(renewal_json(&world, "a"), "more than 20 keys match"));
+    renewal_world_told(&world, "ACTIVE a: more than 20 keys match (limits.renewal_keys)");
     mock_client_drop(world.mock, bytes_of("x:7"));
     renewal_world_pass(&world, 10 * SECOND);
     field_is("a", "failures", "0");
@@ -124,8 +125,11 @@ BOTH(R_03_a_scan_that_breaks_is_a_failure)
     field_is("a", "task_failures", "1");
     field_is("a", "failures", "1");
     assert_non_null(strstr(renewal_json(&world, "a"), "mock: READONLY"));
+    renewal_world_told(&world, "ACTIVE a: mock: READONLY");
+    renewal_world_pass(&world, MINUTE / 6);
+    renewal_world_told(&world, ""); /* once */
     mock_client_mood(world.mock, MOCK_WELL);
-    renewal_world_pass(&world, SECOND);
+    renewal_world_pass(&world, 10 * SECOND);
     field_is("a", "failures", "0");
 }
 

@@ -44,9 +44,9 @@ TEST(a_refused_command_changes_nothing_and_says_why)
     } rows[] = {
         {"not their turn", ROOM_PLACE, 2, 1, 3, 3, NULL, "NOT_YOUR_TURN"},
         {"the other's key", ROOM_PLACE, 2, 0, 3, 3, NULL, "FORBIDDEN"},
-        {"no key", ROOM_PLACE, 1, -1, 3, 3, NULL, "FORBIDDEN"},
-        {"a made-up key", ROOM_PLACE, 1, -2, 3, 3, NULL, "FORBIDDEN"},
-        {"a spectator", ROOM_PLACE, 3, -1, 3, 3, NULL, "FORBIDDEN"},
+        {"no key", ROOM_PLACE, 1, -1, 3, 3, NULL, "BAD_SEAT"},
+        {"a made-up key", ROOM_PLACE, 1, -2, 3, 3, NULL, "BAD_SEAT"},
+        {"a spectator", ROOM_PLACE, 3, -1, 3, 3, NULL, "BAD_SEAT"},
         {"taken", ROOM_PLACE, 1, 0, 7, 7, NULL, "TAKEN"},
         {"off the board", ROOM_PLACE, 1, 0, 15, 0, NULL, "VALIDATE_FAILED"},
         {"off the board", ROOM_PLACE, 1, 0, 0, -1, NULL, "VALIDATE_FAILED"},
@@ -54,8 +54,8 @@ TEST(a_refused_command_changes_nothing_and_says_why)
         {"another game", ROOM_PLACE, 1, 0, 3, 3, "x-1", "STALE_GAME"},
         {"no game", ROOM_PLACE, 1, 0, 3, 3, "", "VALIDATE_FAILED"},
         {"restart of an old game", ROOM_RESTART, 1, 0, 0, 0, "x-0", "STALE_GAME"},
-        {"restart without a key", ROOM_RESTART, 1, -1, 0, 0, "", "FORBIDDEN"},
-        {"resign without a key", ROOM_RESIGN, 1, -1, 0, 0, "", "FORBIDDEN"},
+        {"restart without a key", ROOM_RESTART, 1, -1, 0, 0, "", "BAD_SEAT"},
+        {"resign without a key", ROOM_RESIGN, 1, -1, 0, 0, "", "BAD_SEAT"},
         {"resign of an old game", ROOM_RESIGN, 1, 0, 0, 0, "x-1", "STALE_GAME"},
     };
     struct players players;

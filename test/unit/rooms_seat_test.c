@@ -39,7 +39,7 @@ TEST(a_seat_that_was_left_before_the_first_game_is_free_after_a_while)
     assert_string_equal(rooms_world_at(&world, &players, "seats.O.ready"), "false");
     assert_string_equal(rooms_world_at(&world, &players, "phase"), "\"WAITING\"");
     assert_string_equal(rooms_world_resume(&world, 4, players.room, players.key[1]), "BAD_SEAT");
-    assert_string_equal(rooms_world_by(&world, &players, 2, ROOM_READY), "FORBIDDEN");
+    assert_string_equal(rooms_world_by(&world, &players, 2, ROOM_READY), "BAD_SEAT");
     /* The new key is as good as any, and the other seat is as it was. */
     rooms_world_key(&world, 3, key);
     rooms_gone(world.rooms, 3);

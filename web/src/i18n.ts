@@ -211,6 +211,7 @@ const codes: Record<string, Word> = {
   NOT_PLAYING: 'errNotPlaying',
   STALE_GAME: 'errOldGame',
   BAD_SEAT: 'errSeat',
+  FORBIDDEN: 'kicked',
   NOT_FOUND: 'errNoRoom',
   RATE_LIMITED: 'errBusy',
   OVERLOADED: 'errBusy',

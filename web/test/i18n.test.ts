@@ -34,6 +34,8 @@ test('a code becomes a sentence, and an unknown one tells what the server said',
   assert.equal(sayRefusal('zh', 'TAKEN', 'x'), '这里已经有棋子了。');
   assert.equal(sayRefusal('en', 'SOMETHING', 'the moon is full'), 'The server refused: the moon is full');
   assert.equal(sayRefusal('en', '', ''), 'The server refused: ?');
+  assert.equal(sayRefusal('en', 'BAD_SEAT', 'seatKey: it opens no seat in this room'), 'This is not your seat.');
+  assert.equal(sayRefusal('en', 'FORBIDDEN', 'another connection holds this seat now'), words.kicked[0]);
 });
 
 test('the language is the one chosen, or the one of the browser', () => {

@@ -355,7 +355,7 @@ static enum tocsin_status run_seated(struct room_call *call, struct change *chan
     const struct table *table = table_find(call->rooms, call->command.room_id);
     int side = room_side_of_key(&call->room, call->command.seat_key);
     if (side == ROOM_NO_SIDE)
-        return refuse(call, OUTCOME_CONFLICTING, "FORBIDDEN",
+        return refuse(call, OUTCOME_CONFLICTING, "BAD_SEAT",
                       "seatKey: it opens no seat in this room");
     const struct presence *holder =
         table == NULL ? NULL : table_player(table, seat_of(call, side)->player);

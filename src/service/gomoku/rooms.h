@@ -144,8 +144,8 @@ struct room_command {
     void (*done)(void *arg, enum outcome outcome, const char *code, const char *detail);
     void *arg;
 };
-/* A refusal goes to the session's errors as well. Codes: NOT_FOUND (the room), BAD_SEAT (resume),
- * FORBIDDEN (no seat's key, or another connection holds it), STALE_GAME, NOT_WAITING, NOT_PLAYING,
+/* A refusal goes to the session's errors as well. Codes: NOT_FOUND (the room), BAD_SEAT (it is
+ * no seat's key), FORBIDDEN (another connection holds it), STALE_GAME, NOT_WAITING, NOT_PLAYING,
  * NOT_YOUR_TURN, TIMED_OUT, TAKEN, FORBIDDEN_MOVE (overline, double-four, double-three),
  * VALIDATE_FAILED, RATE_LIMITED, OVERLOADED, UNAVAILABLE. */
 void rooms_command(struct rooms *rooms, const struct room_command *command);

@@ -9,11 +9,14 @@
 
 enum { TTL_TEXT = 24, GT_TRIES = 3 };
 
-/* Returns 1 renewed, 0 missing, -1 for ever, -2 longer, -3 another's value. */
+/* Returns 1 renewed, 0 missing, -1 for ever, -2 longer, -3 another's value; something else than
+ * a text is another's, but a GET that was refused says nothing of whose it is. */
 static const char script[] = "local left = redis.call('PTTL', KEYS[1]) "
                              "if left == -2 then return 0 end "
                              "if ARGV[4] == '1' then "
                              "local value = redis.pcall('GET', KEYS[1]) "
+                             "if type(value) == 'table' and value.err and "
+                             "not string.find(value.err, 'WRONGTYPE') then return value end "
                              "if value ~= ARGV[5] then return -3 end end "
                              "if left == -1 and ARGV[3] == '0' then return -1 end "
                              "if left > tonumber(ARGV[1]) and ARGV[2] == '0' then return -2 end "

@@ -167,16 +167,15 @@ static void retry_soon(struct renewal *renewal)
 
 /* Once, until it works again: what was refused or is gone. That a key store is not reached is
  * told of the key store, not of each of its renewals. */
-static void tell(struct renewal *renewal)
+void renewal_tell(struct renewal *renewal)
 {
     struct renewals *all = renewal->all;
-    const struct tally *last = &renewal->last;
-    if (renewal->told || last->of[KEY_MISSING] + last->of[KEY_REFUSED] == 0)
+    if (renewal->told)
         return;
     renewal->told = true;
     if (all->watch.told != NULL)
         all->watch.told(all->watch.arg, (struct bytes){renewal->id, renewal->id_size},
-                        RENEWAL_ACTIVE, tally_why(last));
+                        RENEWAL_ACTIVE, tally_why(&renewal->last));
 }
 
 void renewal_rounded(struct renewal *renewal, bool failed, bool good, bool again)
@@ -189,8 +188,8 @@ void renewal_rounded(struct renewal *renewal, bool failed, bool good, bool again
     renewal->beat_failed = failed;
     if (good)
         renewal->told = false;
-    else
-        tell(renewal);
+    else if (renewal->last.of[KEY_MISSING] + renewal->last.of[KEY_REFUSED] > 0)
+        renewal_tell(renewal);
     if (renewal->failures > renewal->spec->max_retries) {
         char why[WHY_BYTES];
         (void)snprintf(why, sizeof why, "%u rounds in a row have failed: %.100s", renewal->failures,

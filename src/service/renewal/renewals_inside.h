@@ -183,6 +183,8 @@ void renewal_start_beats(struct renewal *renewal, int64_t second_ms);
 void renewal_stop_beats(struct renewal *renewal);
 /* What a round came to: no key was renewed; it went well; it is to be tried again soon. */
 void renewal_rounded(struct renewal *renewal, bool failed, bool good, bool again);
+/* Whoever looks on is told why its last round did not go well: once, until one does. */
+void renewal_tell(struct renewal *renewal);
 /* It is, or is no more, among those whose health counts. */
 void renewal_count_health(const struct renewal *renewal, int by);
 void renewals_woken(void *arg);

@@ -196,6 +196,8 @@ static void conclude(const struct round *round, const struct sums *sums)
     } else if (!round->cut) {
         uint64_t again = tally->of[KEY_REFUSED] + tally->of[KEY_FAILED] + tally->of[KEY_UNKNOWN];
         bool good = !sums->failed && sums->bad * 5 <= sums->good + sums->bad;
+        if (round->broken == KEY_REFUSED) /* a look: that is no key's result */
+            renewal_tell(renewal);
         renewal_rounded(renewal, sums->failed, good, sums->failed || again > 0);
     }
 }
