@@ -195,6 +195,34 @@ def an_owner_that_may_not_be_looked_at_is_not_lost():
 
 
 @alone
+def a_redis_that_wants_another_password_is_told_truly():
+    """R-12, R-16: nothing is sent to it, and whose its keys are nobody says."""
+    with a_pair(timeout="300ms") as (server, ill, well):
+        for redis in (ill, well):
+            redis.say("SET", "k", "me", "PX", 50000)
+        plain, owned = register(server, keys=["k"]), register(server, keys=["k"], owner="me")
+        found, other = register(server, prefix="k"), register(server, keys=["k"], redis="well")
+        server.advance(1)
+        ill.say("CONFIG", "SET", "requirepass", "new")
+        ill.say("CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes")
+        for id in (plain, owned, found):
+            wait_for(lambda id=id: "NOAUTH" in renew(server, id)[1], "it is told")
+            results, why = renew(server, id)
+            same(results, {} if id == found else {"failed": 1}, why)
+        holds(server.said(), "redis is not reached", "redis=default", "NOAUTH")
+        same("does not reach all its keys" in server.said(), False, "it is told of the Redis, not of each renewal")
+        server.advance(MINUTE + TICK)
+        is_well(server, other, 2)
+        same({look(server, id)["status"] for id in (plain, owned, found)}, {"ACTIVE"})
+        ill.say("CONFIG", "SET", "requirepass", "")
+        ill.say("PEXPIRE", "k", 50000)
+        for id in (plain, owned, found):
+            wait_for(lambda id=id: set(renew(server, id)[0]) <= {"renewed", "longer"} and not renew(server, id)[1],
+                     "it goes on")
+        lives(ill, "k")
+
+
+@alone
 def a_full_memory_does_not_matter():
     """R-12: Redis refuses what needs memory; a new time to live needs none, with and without an owner."""
     with a_pair() as (server, ill, well):
@@ -486,6 +514,25 @@ def pause_and_cancel_of_a_redis_that_hangs():
             same([words for words in monitor.lines[at:] if "c" in words], [], "what was cancelled stays so")
         same(look(server, cancelled)["status"], "CANCELLED")
         on_time(beside, 0.2, 3)
+
+
+@alone
+def pause_and_cancel_in_the_middle_of_a_long_round_end_it():
+    """R-10: of 300 000 keys the rest is left alone, and the answer does not wait for them."""
+    for verb in ("pause", "cancel"):
+        with a_pair(clock="system") as (server, ill, _):
+            ill.say("DEBUG", "POPULATE", 300000, "many", 1)
+            id = register(server, "4m", prefix="many:", persistent=True)
+            wait_for(lambda: ill.calls("pexpire") > 1000, "it is under way")
+            if verb == "pause":
+                server.post(f"/v1/renewals/{id}/pause", {}, 200)
+            else:
+                server.delete(f"/v1/renewals/{id}", 200)
+            told = ill.calls("pexpire")
+            same(told < 250000, True, f"{told} of 600 000 commands, two a key, when the {verb} was answered")
+            other = register(server, "200ms", keys=["many:0"], persistent=True)
+            wait_for(lambda: look(server, other)["metrics"]["total"] >= 3, "time passes")
+            same(ill.calls("pexpire") - told <= look(server, other)["metrics"]["total"] + 1, True, "after the answer")
 
 
 def cancels_race(engine):
