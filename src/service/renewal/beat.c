@@ -119,9 +119,9 @@ void renewal_count_health(const struct renewal *renewal, int by)
 
 static void note_window(struct renewal *renewal, bool good)
 {
+    unsigned window = renewal->window;
     renewal_count_health(renewal, -1);
-    renewal->window =
-        (uint16_t)(((unsigned)renewal->window << 1 | good) & ((1u << WINDOW_ROUNDS) - 1));
+    renewal->window = (window << 1 | good) & ((1u << WINDOW_ROUNDS) - 1);
     if (renewal->window_count < WINDOW_ROUNDS)
         renewal->window_count++;
     renewal_count_health(renewal, 1);
@@ -136,8 +136,8 @@ void renewals_each_unhealthy(const struct renewals *all, size_t most,
         const struct renewal *it = all->list[i];
         if (it->state != RENEWAL_ACTIVE || it->window_count == 0 || !is_unhealthy(it))
             continue;
-        fn(arg, (struct bytes){it->id, it->id_size},
-           (unsigned)(good_rounds(it) * 100 / it->window_count), tally_why(&it->last));
+        fn(arg, renewal_id(it), (unsigned)good_rounds(it) * 100 / it->window_count,
+           trouble_why(it->trouble));
         most--;
     }
 }
@@ -170,13 +170,13 @@ static void retry_soon(struct renewal *renewal)
 static void tell(struct renewal *renewal)
 {
     struct renewals *all = renewal->all;
-    const struct tally *last = &renewal->last;
-    if (renewal->told || last->of[KEY_MISSING] + last->of[KEY_REFUSED] == 0)
+    struct tally last = renewal_last(renewal);
+    if (renewal->told || last.of[KEY_MISSING] + last.of[KEY_REFUSED] == 0)
         return;
     renewal->told = true;
     if (all->watch.told != NULL)
-        all->watch.told(all->watch.arg, (struct bytes){renewal->id, renewal->id_size},
-                        RENEWAL_ACTIVE, tally_why(last));
+        all->watch.told(all->watch.arg, renewal_id(renewal), RENEWAL_ACTIVE,
+                        trouble_why(renewal->trouble));
 }
 
 void renewal_rounded(struct renewal *renewal, bool failed, bool good, bool again)
@@ -194,7 +194,7 @@ void renewal_rounded(struct renewal *renewal, bool failed, bool good, bool again
     if (renewal->failures > renewal->spec->max_retries) {
         char why[WHY_BYTES];
         (void)snprintf(why, sizeof why, "%u rounds in a row have failed: %.100s", renewal->failures,
-                       tally_why(&renewal->last));
+                       trouble_why(renewal->trouble));
         renewal_end(renewal, RENEWAL_FAILED, why);
     } else if (again) {
         retry_soon(renewal);

@@ -63,7 +63,7 @@ static bool make(struct renewal_call *call, enum tocsin_status *ret_status)
     uint64_t there = engine_mark_count(all->engine, all->kind, RENEWAL_ACTIVE) +
                      engine_mark_count(all->engine, all->kind, RENEWAL_PAUSED);
     *ret_status = TOCSIN_OK;
-    if (!renewals_has_client(all, call->spec->redis)) {
+    if (!renewals_has_client(all, call->spec->more->redis)) {
         (void)refuse(call, OUTCOME_INVALID,
                      "redis: there is no server of this name in the configuration");
         return false;

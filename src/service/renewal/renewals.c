@@ -48,18 +48,18 @@ enum tocsin_status renewals_add_client(struct renewals *all, const char *name,
     return TOCSIN_OK;
 }
 
-static const struct key_client *find_client(const struct renewals *all, struct bytes name)
+static uint8_t find_client(const struct renewals *all, struct bytes name)
 {
     for (size_t i = 0; i < all->client_count; i++) {
         if (bytes_are(name, all->clients[i].name))
-            return all->clients[i].client;
+            return (uint8_t)i;
     }
-    return &nobody;
+    return NO_CLIENT;
 }
 
 bool renewals_has_client(const struct renewals *all, struct bytes name)
 {
-    return find_client(all, name) != &nobody;
+    return find_client(all, name) != NO_CLIENT;
 }
 
 void renewals_flush(struct renewals *all)
@@ -92,13 +92,12 @@ struct renewal *renewal_find(const struct renewals *all, struct bytes id)
 struct renewal *renewal_create(struct renewals *all, struct bytes id, struct renewal_spec *spec)
 {
     assert(id.size <= RENEWAL_ID_BYTES_MAX);
-    struct renewal *renewal = calloc(1, sizeof *renewal + id.size);
+    struct renewal *renewal = calloc(1, offsetof(struct renewal, id) + id.size);
     if (renewal == NULL)
         return NULL;
     renewal->all = all;
-    renewal->number = renewal_number(all, id);
     renewal->spec = spec;
-    renewal->client = find_client(all, spec->redis);
+    renewal->client = find_client(all, spec->more->redis);
     renewal->state = RENEWAL_ACTIVE;
     renewal->created_ms = engine_wall_ms(all->engine);
     renewal->next_ms = engine_now_ms(all->engine);
@@ -112,7 +111,7 @@ struct renewal *renewal_create(struct renewals *all, struct bytes id, struct ren
 
 void renewal_release(struct renewal *renewal)
 {
-    tally_release(&renewal->last);
+    trouble_release(renewal->trouble);
     free(renewal->spec);
     free(renewal);
 }
@@ -161,7 +160,8 @@ void renewal_install(struct renewals *all, struct renewal *renewal)
     renewal->index = all->by_id.count;
     assert(renewal->index < all->list_room);
     all->list[renewal->index] = renewal;
-    bool fits = number_map_put(&all->by_id, renewal->number, renewal->index);
+    bool fits =
+        number_map_put(&all->by_id, renewal_number(all, renewal_id(renewal)), renewal->index);
     assert(fits);
     (void)fits;
 }
@@ -173,12 +173,13 @@ void renewal_remove(struct renewal *renewal, enum renewal_state state)
     renewal->state = state;
     renewal_stop_beats(renewal);
     renewal_count_health(renewal, -1);
-    number_map_drop(&all->by_id, renewal->number);
+    number_map_drop(&all->by_id, renewal_number(all, renewal_id(renewal)));
     uint32_t last = all->by_id.count; /* it moves into the free place */
     if (renewal->index != last) {
-        all->list[renewal->index] = all->list[last];
-        all->list[renewal->index]->index = renewal->index;
-        (void)number_map_put(&all->by_id, all->list[renewal->index]->number, renewal->index);
+        struct renewal *moved = all->list[last];
+        all->list[renewal->index] = moved;
+        moved->index = renewal->index;
+        (void)number_map_put(&all->by_id, renewal_number(all, renewal_id(moved)), moved->index);
     }
     renewal->gone = true;
     if (renewal->round == NULL) {
@@ -306,6 +307,7 @@ enum tocsin_status renewals_create(const struct renewals_options *options,
     all->hash_key = options->hash_key;
     all->chance = options->chance;
     all->chance_arg = options->chance_arg;
+    all->clients[NO_CLIENT].client = &nobody;
     all->wake.fn = renewals_woken;
     all->wake.arg = all;
     buffer_init(&all->doc, DOC_BYTES_MAX);

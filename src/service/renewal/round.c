@@ -25,10 +25,8 @@ struct batch {
 struct round {
     struct renewal *renewal;
     struct renewals *all;
-    const struct key_client *client;
     struct tally tally;
-    struct key_job look; /* the test, or the page of a scan */
-    struct key_item tested_key;
+    struct look *look; /* NULL: it needs none */
     bool looking;
     bool tested;
     bool giving;
@@ -43,6 +41,12 @@ struct round {
     struct number_map seen; /* hashes of keys, when there are scans */
     int64_t due_ms;
     int64_t began_ms;
+};
+
+/* The test, or the page of a scan. Behind the round, when it has something to look for. */
+struct look {
+    struct key_job job;
+    struct key_item tested_key;
     char pattern[];
 };
 
@@ -50,17 +54,16 @@ static void go_on(struct round *round);
 
 /* ---- what became of a key */
 
-void tally_release(struct tally *tally)
+void trouble_release(struct trouble *trouble)
 {
-    for (uint32_t i = 0; tally->trouble != NULL && i < tally->trouble->worst_count; i++)
-        free(tally->trouble->worst[i].key);
-    free(tally->trouble);
-    *tally = (struct tally){.trouble = NULL};
+    for (uint32_t i = 0; trouble != NULL && i < trouble->worst_count; i++)
+        free(trouble->worst[i].key);
+    free(trouble);
 }
 
-const char *tally_why(const struct tally *tally)
+const char *trouble_why(const struct trouble *trouble)
 {
-    return tally->trouble != NULL ? tally->trouble->why : "";
+    return trouble != NULL ? trouble->why : "";
 }
 
 static struct trouble *trouble_of(struct tally *tally)
@@ -110,11 +113,37 @@ static uint64_t sum_bad(const struct tally *tally)
     return bad;
 }
 
+/* ---- the last one, as the renewal keeps it */
+
+/* When there is no memory for what went wrong, nothing is known of it: better than half of it. */
+static void keep_last(struct renewal *renewal, struct tally *tally)
+{
+    bool bad = sum_bad(tally) > 0;
+    if (bad)
+        (void)trouble_of(tally);
+    trouble_release(renewal->trouble);
+    renewal->trouble = tally->trouble;
+    tally->trouble = NULL;
+    memcpy(renewal->good, &tally->of[KEY_RENEWED], sizeof renewal->good);
+    if (renewal->trouble != NULL)
+        memcpy(renewal->trouble->of, &tally->of[KEY_MISSING], sizeof renewal->trouble->of);
+    renewal->has_last = !bad || renewal->trouble != NULL;
+}
+
+struct tally renewal_last(const struct renewal *renewal)
+{
+    struct tally last = {.trouble = renewal->trouble};
+    memcpy(&last.of[KEY_RENEWED], renewal->good, sizeof renewal->good);
+    if (last.trouble != NULL)
+        memcpy(&last.of[KEY_MISSING], last.trouble->of, sizeof last.trouble->of);
+    return last;
+}
+
 /* ---- the end */
 
 static bool is_lost(const struct renewal_spec *spec, enum key_result result)
 {
-    return result == KEY_FOREIGN || (spec->owner.at != NULL && result == KEY_MISSING);
+    return result == KEY_FOREIGN || (spec->more->owner.at != NULL && result == KEY_MISSING);
 }
 
 /* What a person is told of a round that did not go well: that a key is lost, whatever else there
@@ -138,9 +167,10 @@ static void explain(struct round *round)
 
 static void release(struct round *round)
 {
-    tally_release(&round->tally);
+    trouble_release(round->tally.trouble);
     number_map_release(&round->seen);
-    buffer_release(&round->look.found);
+    if (round->look != NULL)
+        buffer_release(&round->look->job.found);
     free(round->page_words);
     free(round);
 }
@@ -186,13 +216,13 @@ static void count_round(struct round *round, const struct sums *sums)
 static void conclude(const struct round *round, const struct sums *sums)
 {
     struct renewal *renewal = round->renewal;
-    const struct tally *tally = &renewal->last;
+    const struct tally *tally = &round->tally;
     bool lost = tally->of[KEY_FOREIGN] > 0 ||
-                (renewal->spec->owner.at != NULL && tally->of[KEY_MISSING] > 0);
+                (renewal->spec->more->owner.at != NULL && tally->of[KEY_MISSING] > 0);
     if (renewal->state != RENEWAL_ACTIVE || renewal->ending != 0)
         return;
     if (lost) {
-        renewal_end(renewal, RENEWAL_LOST, tally_why(tally));
+        renewal_end(renewal, RENEWAL_LOST, trouble_why(renewal->trouble));
     } else if (!round->cut) {
         uint64_t again = tally->of[KEY_REFUSED] + tally->of[KEY_FAILED] + tally->of[KEY_UNKNOWN];
         bool good = !sums->failed && sums->bad * 5 <= sums->good + sums->bad;
@@ -205,10 +235,7 @@ static void take_in(struct round *round)
     struct renewal *renewal = round->renewal;
     struct sums sums = sum_up(round);
     explain(round);
-    tally_release(&renewal->last);
-    renewal->last = round->tally;
-    renewal->has_last = true;
-    round->tally = (struct tally){.trouble = NULL};
+    keep_last(renewal, &round->tally);
     count_round(round, &sums);
     conclude(round, &sums);
 }
@@ -238,12 +265,12 @@ static void finish(struct round *round)
 static void give(struct round *round, struct key_job *job)
 {
     struct renewals *all = round->all;
+    unsigned which = round->renewal->client;
+    const struct key_client *client = all->clients[which].client;
     round->open++;
-    for (size_t i = 0; i < all->client_count; i++) {
-        if (all->clients[i].client == round->client)
-            all->flushing |= 1u << i;
-    }
-    round->client->give(round->client->self, job);
+    if (which != NO_CLIENT)
+        all->flushing |= UINT32_C(1) << which;
+    client->give(client->self, job);
 }
 
 /* The key store is not reached: the keys that are left would only fail, too. */
@@ -306,7 +333,7 @@ static struct batch *batch_create(struct round *round, uint32_t count, size_t by
         .ttl_ms = ttl,
         .may_shorten = spec->may_shorten,
         .may_limit = spec->may_limit,
-        .value = spec->owner,
+        .value = spec->more->owner,
         .done = renewed,
     };
     return batch;
@@ -422,7 +449,7 @@ static void looked(struct key_job *job)
     if (job->whole != KEY_RENEWED) {
         break_off(round, job->whole, job->why);
     } else if (job->verb == KEY_TEST) {
-        round->ended = job->value.at != NULL ? !job->holds : job->holds != strategy->test_exists;
+        round->ended = job->value.at != NULL ? !job->holds : job->holds != strategy->test->exists;
         round->stop = round->ended;
     } else {
         take_page(round, job);
@@ -439,12 +466,13 @@ static bool give_test(struct round *round)
         return false;
     round->tested = true;
     round->looking = true;
-    round->tested_key.key = strategy->test_key;
-    round->look.verb = KEY_TEST;
-    round->look.items = &round->tested_key;
-    round->look.count = 1;
-    round->look.value = strategy->test_value;
-    give(round, &round->look);
+    struct look *look = round->look;
+    look->tested_key.key = strategy->test->key;
+    look->job.verb = KEY_TEST;
+    look->job.items = &look->tested_key;
+    look->job.count = 1;
+    look->job.value = strategy->test->value;
+    give(round, &look->job);
     return true;
 }
 
@@ -456,17 +484,18 @@ static bool give_scan(struct round *round)
     const struct key_source *source = &spec->sources[round->source];
     if (source->type == SOURCE_KEY)
         return false;
-    if (round->look.cursor == 0) {
+    struct look *look = round->look;
+    if (look->job.cursor == 0) {
         size_t size = source->text.size;
         if (source->type == SOURCE_PREFIX)
-            size = prefix_to_pattern(source->text, round->pattern);
+            size = prefix_to_pattern(source->text, look->pattern);
         else
-            memcpy(round->pattern, source->text.at, size);
-        round->look.pattern = (struct bytes){round->pattern, size};
+            memcpy(look->pattern, source->text.at, size);
+        look->job.pattern = (struct bytes){look->pattern, size};
     }
-    round->look.verb = KEY_SCAN;
+    look->job.verb = KEY_SCAN;
     round->looking = true;
-    give(round, &round->look);
+    give(round, &look->job);
     return true;
 }
 
@@ -478,7 +507,8 @@ static bool give_more(struct round *round)
 
 static bool may_give(const struct round *round)
 {
-    bool testing = round->looking && round->look.verb == KEY_TEST; /* that comes first, alone */
+    bool testing =
+        round->looking && round->look->job.verb == KEY_TEST; /* that comes first, alone */
     return !round->stop && !testing && round->open < JOBS_AT_ONCE;
 }
 
@@ -497,14 +527,17 @@ static void go_on(struct round *round)
         finish(round);
 }
 
-static size_t longest_pattern(const struct renewal_spec *spec)
+/* What is to be looked for needs so much; 0: there is nothing, but for keys that are named. */
+static size_t look_bytes(const struct renewal_spec *spec)
 {
     size_t longest = 0;
+    if (!spec->scans && spec->strategy.type != STRATEGY_WHILE)
+        return 0;
     for (uint32_t i = 0; i < spec->source_count; i++) {
         if (spec->sources[i].type != SOURCE_KEY && spec->sources[i].text.size > longest)
             longest = spec->sources[i].text.size;
     }
-    return longest * 2 + 1;
+    return sizeof(struct look) + longest * 2 + 1;
 }
 
 void renewal_round(struct renewal *renewal, int64_t due_ms)
@@ -517,7 +550,8 @@ void renewal_round(struct renewal *renewal, int64_t due_ms)
         renewal_end(renewal, RENEWAL_COMPLETED, "");
         return;
     }
-    struct round *round = calloc(1, sizeof *round + longest_pattern(renewal->spec));
+    size_t look = look_bytes(renewal->spec);
+    struct round *round = calloc(1, sizeof *round + look);
     if (round == NULL) {
         renewal->counters.rounds++;
         renewal->counters.task_failures++;
@@ -526,11 +560,13 @@ void renewal_round(struct renewal *renewal, int64_t due_ms)
     }
     round->renewal = renewal;
     round->all = all;
-    round->client = renewal->client;
     round->due_ms = due_ms;
     round->began_ms = engine_now_ms(all->engine);
-    round->look = (struct key_job){.page = SCAN_PAGE, .done = looked, .arg = round};
-    buffer_init(&round->look.found, FOUND_BYTES_MAX);
+    if (look > 0) {
+        round->look = (struct look *)(round + 1);
+        round->look->job = (struct key_job){.page = SCAN_PAGE, .done = looked, .arg = round};
+        buffer_init(&round->look->job.found, FOUND_BYTES_MAX);
+    }
     renewal->round = round;
     all->stats.under_way++;
     go_on(round);

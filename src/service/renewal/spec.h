@@ -45,30 +45,42 @@ struct renewal_step {
     uint64_t count; /* of renewals; 0: all that follow */
 };
 
+struct renewal_test {
+    struct bytes key;
+    struct bytes value; /* at NULL: whether it is there */
+    bool exists;        /* it must be there, or must not */
+};
+
 enum strategy_type { STRATEGY_FIXED, STRATEGY_STEPS, STRATEGY_UNTIL, STRATEGY_WHILE };
 struct renewal_strategy {
     enum strategy_type type;
+    uint32_t step_count; /* STEPS */
     int64_t ttl_ms;
     int64_t until_ms; /* UNTIL: wall */
-    const struct renewal_step *steps;
-    uint32_t step_count;
-    struct bytes test_key;   /* WHILE */
-    struct bytes test_value; /* WHILE: at NULL: whether it is there */
-    bool test_exists;        /* WHILE: it must be there, or must not */
+    union {
+        const struct renewal_step *steps; /* STEPS */
+        const struct renewal_test *test;  /* WHILE */
+    };
 };
 
-struct renewal_spec {
+/* What most are asked without. */
+struct renewal_more {
     struct bytes name;
-    const struct key_source *sources;
-    uint32_t source_count;
-    bool scans; /* there are sources that are not keys */
-    struct renewal_strategy strategy;
-    int64_t every_ms;
-    uint32_t max_retries; /* rounds in a row that may fail */
     struct bytes redis;
     struct bytes owner; /* at NULL: not checked */
-    bool may_shorten;
-    bool may_limit; /* "persistent": a key that lives for ever gets a TTL, too */
+};
+
+/* One piece of memory, small when it is a plain one: there are as many as renewals. */
+struct renewal_spec {
+    struct renewal_strategy strategy;
+    int64_t every_ms;
+    const struct renewal_more *more; /* those who are asked for none of it share one */
+    uint32_t max_retries;            /* rounds in a row that may fail */
+    uint16_t source_count;
+    bool scans : 1; /* there are sources that are not keys */
+    bool may_shorten : 1;
+    bool may_limit : 1; /* "persistent": a key that lives for ever gets a TTL, too */
+    struct key_source sources[];
 };
 
 struct renewal_defaults {

@@ -83,12 +83,12 @@ static void write_strategy(struct json_writer *writer, const struct renewal_stra
     if (strategy->type == STRATEGY_UNTIL)
         write_number(writer, "at", strategy->until_ms);
     if (strategy->type == STRATEGY_WHILE) {
-        write_bytes(writer, "key", strategy->test_key);
-        if (strategy->test_value.at != NULL) {
-            write_bytes(writer, "equals", strategy->test_value);
+        write_bytes(writer, "key", strategy->test->key);
+        if (strategy->test->value.at != NULL) {
+            write_bytes(writer, "equals", strategy->test->value);
         } else {
             json_write_key(writer, "exists");
-            json_write_bool(writer, strategy->test_exists);
+            json_write_bool(writer, strategy->test->exists);
         }
     }
     json_write_object_end(writer);
@@ -104,17 +104,18 @@ void renewal_spec_write(struct json_writer *writer, const struct renewal_spec *s
                         enum spec_detail detail)
 {
     bool whole = detail == SPEC_WHOLE;
-    if (spec->name.size > 0)
-        write_bytes(writer, "name", spec->name);
+    const struct renewal_more *more = spec->more;
+    if (more->name.size > 0)
+        write_bytes(writer, "name", more->name);
     write_sources(writer, spec);
     write_strategy(writer, &spec->strategy);
     write_number(writer, "every", spec->every_ms);
     if (whole || spec->max_retries != RENEWAL_RETRIES_DEFAULT)
         write_number(writer, "max_retries", spec->max_retries);
-    if (whole || !bytes_are(spec->redis, RENEWAL_REDIS_DEFAULT))
-        write_bytes(writer, "redis", spec->redis);
-    if (spec->owner.at != NULL)
-        write_bytes(writer, "owner", spec->owner);
+    if (whole || !bytes_are(more->redis, RENEWAL_REDIS_DEFAULT))
+        write_bytes(writer, "redis", more->redis);
+    if (more->owner.at != NULL)
+        write_bytes(writer, "owner", more->owner);
     if (whole || spec->may_shorten)
         write_truth(writer, "shorten", spec->may_shorten);
     if (whole || spec->may_limit)
