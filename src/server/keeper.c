@@ -259,8 +259,11 @@ bool keeper_recovering(const struct keeper *keeper)
 
 void keeper_take(struct keeper *keeper)
 {
+    bool more = false;
     for (size_t i = 0; i < keeper->thread_count; i++)
-        redis_keys_take(keeper->threads[i], redis_told, keeper);
+        more |= redis_keys_take(keeper->threads[i], redis_told, keeper);
+    if (more)
+        loop_post(keeper->server->loop); /* in the next turn: others want to be served, too */
 }
 
 /* Of all of them together: they are told before any is waited for. */
@@ -287,7 +290,8 @@ void keeper_stop(struct keeper *keeper)
     stop_threads(keeper);
     for (size_t i = 0; i < keeper->thread_count; i++) {
         redis_keys_join(keeper->threads[i]);
-        redis_keys_take(keeper->threads[i], NULL, NULL);
+        while (redis_keys_take(keeper->threads[i], NULL, NULL))
+            ;
     }
     if (keeper->mock != NULL)
         keeper->mock_port.close(keeper->mock_port.self, 0);

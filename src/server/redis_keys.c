@@ -9,7 +9,7 @@
 #include "net/redis.h"
 #include "server/redis_work.h"
 
-enum { WHY_BYTES = 160, CALLS_MAX = 1000000 };
+enum { WHY_BYTES = 160, CALLS_MAX = 1000000, JOBS_AT_ONCE = 128 };
 
 struct jobs {
     struct key_job *first;
@@ -37,9 +37,10 @@ struct redis_keys {
     uv_async_t wake;
     bool stopping; /* shared */
     uint32_t wait_ms;
-    size_t open;      /* clients: of our thread */
-    bool closing;     /* of our thread */
-    struct jobs done; /* shared */
+    size_t open;           /* clients: of our thread */
+    bool closing;          /* of our thread */
+    struct jobs done;      /* shared */
+    struct key_job *taken; /* from them, to be told: the service's thread's */
     size_t count;
     struct server_keys servers[];
 };
@@ -230,24 +231,36 @@ static bool take_news(struct server_keys *of, bool *ret_connected, char ret_why[
     return news;
 }
 
-void redis_keys_take(struct redis_keys *keys,
+/* Jobs that are done; true: there are more. */
+static bool take_some(struct redis_keys *keys)
+{
+    for (int i = 0; i < JOBS_AT_ONCE; i++) {
+        if (keys->taken == NULL) {
+            (void)pthread_mutex_lock(&keys->lock);
+            keys->taken = take_all(&keys->done);
+            (void)pthread_mutex_unlock(&keys->lock);
+        }
+        struct key_job *job = keys->taken;
+        if (job == NULL)
+            return false;
+        keys->taken = job->next; /* first: the job is gone when it is done */
+        job->done(job);
+    }
+    return keys->taken != NULL;
+}
+
+bool redis_keys_take(struct redis_keys *keys,
                      void (*told)(void *arg, const char *name, bool connected, const char *why),
                      void *arg)
 {
-    (void)pthread_mutex_lock(&keys->lock);
-    struct key_job *job = take_all(&keys->done);
-    (void)pthread_mutex_unlock(&keys->lock);
-    while (job != NULL) {
-        struct key_job *next = job->next;
-        job->done(job);
-        job = next;
-    }
+    bool more = take_some(keys);
     for (size_t i = 0; i < keys->count; i++) {
         bool connected;
         char why[WHY_BYTES];
         if (take_news(&keys->servers[i], &connected, why) && told != NULL)
             told(arg, keys->servers[i].server->name, connected, why);
     }
+    return more;
 }
 
 void redis_keys_stop(struct redis_keys *keys, uint32_t wait_ms)

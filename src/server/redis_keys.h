@@ -42,9 +42,10 @@ enum tocsin_status redis_keys_create(const struct redis_keys_options *options,
                                      struct redis_keys **ret_keys);
 struct key_client redis_keys_client(struct redis_keys *keys, size_t server);
 
-/* Jobs that are done get their done called here; and what has become of the connections is
- * told: connected, or why not. told may be NULL. */
-void redis_keys_take(struct redis_keys *keys,
+/* Jobs that are done get their done called here, so many that nobody else waits for long (law 7):
+ * true when there are more, and nobody will post for them. And what has become of the connections
+ * is told: connected, or why not. told may be NULL. */
+bool redis_keys_take(struct redis_keys *keys,
                      void (*told)(void *arg, const char *name, bool connected, const char *why),
                      void *arg);
 

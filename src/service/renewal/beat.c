@@ -4,20 +4,50 @@
  * The regular beats keep their rhythm whatever a round does: the next one is armed before the
  * round begins. A round that failed is tried again a few times before that, after a delay that
  * doubles and has jitter, so that what failed together does not come back together.
+ *
+ * Rhythms that begin together would stay together for ever, and every interval a crowd would stand
+ * before the key store: so the second beats of a crowd come early, each by a chance of its own.
  */
 #include <stdio.h>
 
 #include "schedule/backoff.h"
 #include "service/renewal/renewals_inside.h"
 
-enum { BEATS_AT_ONCE = 256, QUICK_RETRIES = 3, QUICK_BASE_MS = 200, QUICK_CAP_MS = 5000 };
+enum { BEATS_AT_ONCE = 128, QUICK_RETRIES = 3, QUICK_BASE_MS = 200, QUICK_CAP_MS = 5000 };
+/* So many rhythms may begin within one tick before they are a crowd. */
+enum { CROWD = 100 };
 
+/* Without waking for it. */
 static void arm(struct renewal *renewal, int64_t due_ms)
 {
-    struct renewals *all = renewal->all;
-    if (beats_arm(all->beats, &renewal->beat, due_ms) != TOCSIN_OK)
+    if (beats_arm(renewal->all->beats, &renewal->beat, due_ms) != TOCSIN_OK)
         renewal_end(renewal, RENEWAL_FAILED, "there is no memory for its next beat");
-    renewals_arm_wake(all);
+}
+
+/* ---- a rhythm begins */
+
+int64_t renewal_spread_ms(const struct renewal *renewal)
+{
+    const struct renewals *all = renewal->all;
+    uint64_t half = (uint64_t)renewal->spec->every_ms / 2;
+    return renewal->spec->every_ms - (int64_t)(all->chance(all->chance_arg) % (half + 1));
+}
+
+static bool in_a_crowd(struct renewals *all)
+{
+    int64_t tick = beats_tick(all->beats, engine_now_ms(all->engine));
+    if (tick != all->crowd_ms)
+        all->crowd = 0;
+    all->crowd_ms = tick;
+    return ++all->crowd > CROWD;
+}
+
+/* A strategy of steps counts its rounds: with an early one it would end sooner. */
+int64_t renewal_second_ms(const struct renewal *renewal)
+{
+    bool may_be_early = renewal->spec->strategy.type != STRATEGY_STEPS;
+    return in_a_crowd(renewal->all) && may_be_early ? renewal_spread_ms(renewal)
+                                                    : renewal->spec->every_ms;
 }
 
 /* The first renewal is at once, or as soon as the round of before is over. */
@@ -33,6 +63,7 @@ void renewal_start_beats(struct renewal *renewal, int64_t second_ms)
     renewal->failures = 0;
     renewal->wanted = renewal->round != NULL;
     arm(renewal, renewal->next_ms);
+    renewals_arm_wake(renewal->all);
     renewal_round(renewal, now);
     renewals_flush(renewal->all);
 }
@@ -41,6 +72,8 @@ void renewal_stop_beats(struct renewal *renewal)
 {
     beats_cancel(renewal->all->beats, &renewal->beat);
 }
+
+/* ---- a beat has come */
 
 static void came_due(struct renewal *renewal, int64_t now_ms)
 {
@@ -83,7 +116,8 @@ void renewals_woken(void *arg)
     struct renewals *all = arg;
     int64_t now = engine_now_ms(all->engine);
     struct beat *beat;
-    /* The rest in the next turn: others want to be served, too. */
+    /* The rest in the next turn: others want to be served, too, and those of this slice to be
+     * answered. */
     for (int i = 0; i < BEATS_AT_ONCE && !all->stopped; i++) {
         if ((beat = beats_take(all->beats, now)) == NULL)
             break;
@@ -163,6 +197,7 @@ static void retry_soon(struct renewal *renewal)
         return;
     renewal->quick++;
     arm(renewal, at);
+    renewals_arm_wake(all);
 }
 
 /* Once, until it works again: what was refused or is gone. That a key store is not reached is

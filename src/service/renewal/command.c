@@ -218,7 +218,7 @@ static void begin(struct renewal_call *call)
     call->renewals->staged--;
     renewal_install(call->renewals, renewal);
     call->done(call);
-    renewal_start_beats(renewal, renewal->spec->every_ms);
+    renewal_start_beats(renewal, renewal_second_ms(renewal));
 }
 
 static void renew(struct renewal_call *call, struct renewal *renewal)
@@ -246,7 +246,7 @@ static void resume(struct renewal_call *call, struct renewal *renewal)
 {
     renewal->state = RENEWAL_ACTIVE;
     call->done(call);
-    renewal_start_beats(renewal, renewal->spec->every_ms);
+    renewal_start_beats(renewal, renewal_second_ms(renewal));
 }
 
 static void cancel(struct renewal_call *call, struct renewal *renewal)

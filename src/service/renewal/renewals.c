@@ -225,14 +225,6 @@ enum tocsin_status renewal_take_up(struct renewals *all, const struct engine_rec
     return TOCSIN_OK;
 }
 
-/* All that a restart finds begin together: their second beats are not to. */
-static int64_t spread(const struct renewal *renewal)
-{
-    const struct renewals *all = renewal->all;
-    uint64_t half = (uint64_t)renewal->spec->every_ms / 2;
-    return renewal->spec->every_ms - (int64_t)(all->chance(all->chance_arg) % (half + 1));
-}
-
 static void take_up_one(struct renewals *all, const struct engine_record *record)
 {
     struct renewal *renewal;
@@ -241,7 +233,7 @@ static void take_up_one(struct renewals *all, const struct engine_record *record
     if (renewal_take_up(all, record, &renewal) != TOCSIN_OK)
         all->stats.unread++;
     else if (renewal->state == RENEWAL_ACTIVE)
-        renewal_start_beats(renewal, spread(renewal));
+        renewal_start_beats(renewal, renewal_spread_ms(renewal)); /* all of them begin together */
 }
 
 static void read_one(void *arg, enum tocsin_status status, const struct engine_record *record)

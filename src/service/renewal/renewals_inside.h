@@ -96,6 +96,8 @@ struct renewals {
     uint32_t flushing; /* bit n: client n was given something */
     struct beats *beats;
     struct engine_timer wake;
+    int64_t crowd_ms; /* the tick in which rhythms last began */
+    uint32_t crowd;   /* so many did */
     struct renewal **list;
     uint32_t list_room;
     uint32_t staged; /* registrations under way */
@@ -194,6 +196,10 @@ const char *trouble_why(const struct trouble *trouble);
 
 /* One round at once, the second after so long, then every so often. */
 void renewal_start_beats(struct renewal *renewal, int64_t second_ms);
+/* How long that may be: every so often, and less for one of a crowd that begins with it. */
+int64_t renewal_second_ms(const struct renewal *renewal);
+/* By chance from half of it to all of it. */
+int64_t renewal_spread_ms(const struct renewal *renewal);
 void renewal_stop_beats(struct renewal *renewal);
 /* What a round came to: no key was renewed; it went well; it is to be tried again soon. */
 void renewal_rounded(struct renewal *renewal, bool failed, bool good, bool again);
