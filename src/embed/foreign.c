@@ -211,11 +211,12 @@ static enum tocsin_status open(void *self, const char *store, const char *where,
     return TOCSIN_OK;
 }
 
-static void take(void *self)
+static bool take(void *self)
 {
     const struct foreign *foreign = self;
     for (struct foreign_store *it = foreign->stores; it != NULL; it = it->next)
         key_thread_take(it->thread);
+    return false;
 }
 
 static void stop(void *self, uint32_t wait_ms)

@@ -310,16 +310,19 @@ void embed_renewals_post(void *arg)
     embed_wake(((struct tocsin_renewals *)arg)->engine);
 }
 
-static void take(struct tocsin_renewals *renewals)
+/* True: there is more to take. */
+static bool take(struct tocsin_renewals *renewals)
 {
-    key_providers_take(&renewals->providers);
+    bool more = key_providers_take(&renewals->providers);
     if (renewals->own_thread != NULL)
         key_thread_take(renewals->own_thread);
+    return more;
 }
 
 void embed_renewals_turn(struct tocsin_renewals *renewals)
 {
-    take(renewals);
+    if (take(renewals))
+        embed_wake(renewals->engine); /* in the next turn: others want to be served, too */
     struct order *closing = renewals->closing;
     bool quiet = renewals_under_way(renewals->service) == 0 && renewals->by_hand == 0;
     if (closing != NULL && quiet) {
@@ -359,5 +362,6 @@ void embed_renewals_join(struct tocsin_renewals *renewals)
     key_providers_join(&renewals->providers);
     if (renewals->own_thread != NULL)
         key_thread_join(renewals->own_thread);
-    take(renewals);
+    while (take(renewals)) {
+    }
 }

@@ -216,7 +216,8 @@ bool keeper_recovering(const struct keeper *keeper)
 
 void keeper_take(struct keeper *keeper)
 {
-    key_providers_take(&keeper->providers);
+    if (key_providers_take(&keeper->providers))
+        loop_post(keeper->server->loop); /* in the next turn: others want to be served, too */
 }
 
 bool keeper_drain(struct keeper *keeper)
@@ -236,7 +237,8 @@ void keeper_stop(struct keeper *keeper)
         renewals_stop(keeper->renewals);
     key_providers_stop(&keeper->providers, WAIT_MS);
     key_providers_join(&keeper->providers);
-    key_providers_take(&keeper->providers);
+    while (key_providers_take(&keeper->providers)) {
+    }
 }
 
 void keeper_destroy(struct keeper *keeper)

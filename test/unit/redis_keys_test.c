@@ -377,6 +377,36 @@ TEST(no_job_is_lost_that_was_given_just_before_the_stop)
     }
 }
 
+/* R-09, law 7: a crowd's answers are told in slices, and the last take of all misses none. */
+TEST(many_jobs_that_are_done_are_taken_in_slices)
+{
+    enum { JOBS = 1000, SLICE = 128 };
+    static struct kept_job kept[JOBS];
+    struct keys_world world = {0};
+    unsigned taken = 0;
+    bool more = true;
+    start_at(&world, 1); /* nobody is there */
+    for (unsigned i = 0; i < JOBS; i++) {
+        kept[i] = (struct kept_job){.job = {.verb = KEY_EXPIRE, .ttl_ms = 9}};
+        give(&world, &kept[i], "a");
+    }
+    redis_keys_stop(world.keys, 0);
+    redis_keys_join(world.keys);
+    while (more) {
+        unsigned before = taken;
+        more = redis_keys_take(world.keys, NULL, NULL);
+        taken = 0;
+        for (unsigned i = 0; i < JOBS; i++)
+            taken += kept[i].times;
+        assert_in_range(taken - before, 1, SLICE);
+    }
+    assert_int_equal(taken, JOBS);
+    for (unsigned i = 0; i < JOBS; i++)
+        assert_int_equal(kept[i].times, 1);
+    redis_keys_destroy(world.keys);
+    assert_int_equal(uv_loop_close(&world.net.uv), 0);
+}
+
 TEST(a_redis_that_is_not_there_is_a_failure_of_every_key)
 {
     struct keys_world world = {0};

@@ -129,12 +129,12 @@ TEST(what_is_written_is_read_back_the_same)
 TEST(R_16_an_owner_may_be_empty_which_is_not_the_same_as_none)
 {
     struct renewal_spec *spec = read_good("{\"keys\":[\"a\"],\"owner\":\"\"}");
-    assert_non_null(spec->owner.at);
-    assert_int_equal(spec->owner.size, 0);
+    assert_non_null(spec->more->owner.at);
+    assert_int_equal(spec->more->owner.size, 0);
     free(spec);
     spec = read_good("{\"keys\":[\"a\"]}");
-    assert_null(spec->owner.at);
-    assert_null(spec->strategy.test_value.at);
+    assert_null(spec->more->owner.at);
+    assert_null(spec->strategy.test);
     assert_false(spec->scans);
     free(spec);
 }

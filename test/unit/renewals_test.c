@@ -85,42 +85,6 @@ BOTH(R_09_beats_of_the_wheel_are_on_its_ticks_and_so_not_late)
     assert_int_equal(world.keys, 2);
 }
 
-/* Law 7: others are served in between. */
-BOTH(R_09_many_that_are_due_at_once_are_all_renewed)
-{
-    char id[16];
-    renewal_set(&world, "k", "v", -1);
-    for (int i = 0; i < 1000; i++) {
-        (void)snprintf(id, sizeof id, "r%d", i);
-        enroll(id, TEN_SECONDS);
-    }
-    assert_int_equal(world.keys, 1000);
-    renewal_world_pass(&world, 10 * SECOND + 100);
-    assert_int_equal(world.keys, 2000);
-    assert_int_equal(renewal_stats(&world).skipped, 0);
-}
-
-BOTH(R_09_what_a_restart_begins_at_once_does_not_stay_together)
-{
-    char id[16];
-    renewal_set(&world, "k", "v", -1);
-    for (int i = 0; i < 400; i++) {
-        (void)snprintf(id, sizeof id, "r%d", i);
-        enroll(id, TEN_SECONDS);
-    }
-    crash(0);
-    assert_int_equal(world.keys, 800);
-    renewal_world_pass(&world, 5 * SECOND - 100); /* the soonest: half an interval */
-    assert_int_equal(world.keys, 800);
-    for (int second = 0; second < 5; second++) {
-        uint64_t before = world.keys;
-        renewal_world_pass(&world, SECOND);
-        assert_in_range(world.keys - before, 30, 130); /* 80 of 400 each, by chance */
-    }
-    renewal_world_pass(&world, 300);
-    assert_int_equal(world.keys, 1200);
-}
-
 BOTH(R_06_beats_do_not_drift)
 {
     renewal_set(&world, "k", "v", -1);

@@ -9,7 +9,7 @@
 #include "net/redis/redis.h"
 #include "service/redis_keys/redis_work.h"
 
-enum { WHY_BYTES = 160, CALLS_MAX = 1000000 };
+enum { WHY_BYTES = 160, CALLS_MAX = 1000000, JOBS_AT_ONCE = 128 };
 
 /* One server. What both threads use is under the lock, or never changes. */
 struct server_keys {
@@ -37,6 +37,7 @@ struct redis_keys {
     size_t open;                 /* clients: of our thread */
     bool closing;                /* of our thread */
     struct key_jobs done;        /* shared */
+    struct key_job *taken;       /* from them, to be told: the service's thread's */
     struct server_keys *servers; /* shared */
     uint64_t count;
 };
@@ -222,24 +223,36 @@ static bool take_news(struct server_keys *of, bool *ret_connected, char ret_why[
     return news;
 }
 
-void redis_keys_take(struct redis_keys *keys,
+/* Jobs that are done; true: there are more. */
+static bool take_some(struct redis_keys *keys)
+{
+    for (int i = 0; i < JOBS_AT_ONCE; i++) {
+        if (keys->taken == NULL) {
+            (void)pthread_mutex_lock(&keys->lock);
+            keys->taken = key_jobs_take(&keys->done);
+            (void)pthread_mutex_unlock(&keys->lock);
+        }
+        struct key_job *job = keys->taken;
+        if (job == NULL)
+            return false;
+        keys->taken = job->next; /* first: the job is gone when it is done */
+        job->done(job);
+    }
+    return keys->taken != NULL;
+}
+
+bool redis_keys_take(struct redis_keys *keys,
                      void (*told)(void *arg, const char *name, bool connected, const char *why),
                      void *arg)
 {
-    (void)pthread_mutex_lock(&keys->lock);
-    struct key_job *job = key_jobs_take(&keys->done);
-    (void)pthread_mutex_unlock(&keys->lock);
-    while (job != NULL) {
-        struct key_job *next = job->next;
-        job->done(job);
-        job = next;
-    }
+    bool more = take_some(keys);
     for (struct server_keys *of = keys->servers; of != NULL; of = of->next) {
         bool connected;
         char why[WHY_BYTES];
         if (take_news(of, &connected, why) && told != NULL)
             told(arg, of->server.name, connected, why);
     }
+    return more;
 }
 
 void redis_keys_stop(struct redis_keys *keys, uint32_t wait_ms)

@@ -41,9 +41,10 @@ enum tocsin_status redis_keys_create(const struct redis_keys_options *options,
 enum tocsin_status redis_keys_add(struct redis_keys *keys, const struct redis_server *server,
                                   struct key_client *ret_client);
 
-/* Jobs that are done get their done called here; and what has become of the connections is
- * told: connected, or why not. told may be NULL. */
-void redis_keys_take(struct redis_keys *keys,
+/* Jobs that are done get their done called here, so many that nobody else waits for long (law 7):
+ * true when there are more, and nobody will post for them. And what has become of the connections
+ * is told: connected, or why not. told may be NULL. */
+bool redis_keys_take(struct redis_keys *keys,
                      void (*told)(void *arg, const char *name, bool connected, const char *why),
                      void *arg);
 

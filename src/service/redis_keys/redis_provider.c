@@ -98,12 +98,15 @@ static enum tocsin_status open(void *self, const char *store, const char *where,
     return TOCSIN_OK;
 }
 
-static void take(void *self)
+static bool take(void *self)
 {
     struct redis_provider *provider = self;
+    bool more = false;
     for (size_t i = 0; i < provider->thread_count; i++)
-        redis_keys_take(provider->threads[i], provider->joined ? NULL : provider->options.told,
-                        provider->options.arg);
+        more |=
+            redis_keys_take(provider->threads[i], provider->joined ? NULL : provider->options.told,
+                            provider->options.arg);
+    return more;
 }
 
 /* All of them are told before any is waited for. */

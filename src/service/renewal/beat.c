@@ -4,20 +4,50 @@
  * The regular beats keep their rhythm whatever a round does: the next one is armed before the
  * round begins. A round that failed is tried again a few times before that, after a delay that
  * doubles and has jitter, so that what failed together does not come back together.
+ *
+ * Rhythms that begin together would stay together for ever, and every interval a crowd would stand
+ * before the key store: so the second beats of a crowd come early, each by a chance of its own.
  */
 #include <stdio.h>
 
 #include "schedule/backoff.h"
 #include "service/renewal/renewals_inside.h"
 
-enum { BEATS_AT_ONCE = 256, QUICK_RETRIES = 3, QUICK_BASE_MS = 200, QUICK_CAP_MS = 5000 };
+enum { BEATS_AT_ONCE = 128, QUICK_RETRIES = 3, QUICK_BASE_MS = 200, QUICK_CAP_MS = 5000 };
+/* So many rhythms may begin within one tick before they are a crowd. */
+enum { CROWD = 100 };
 
+/* Without waking for it. */
 static void arm(struct renewal *renewal, int64_t due_ms)
 {
-    struct renewals *all = renewal->all;
-    if (beats_arm(all->beats, &renewal->beat, due_ms) != TOCSIN_OK)
+    if (beats_arm(renewal->all->beats, &renewal->beat, due_ms) != TOCSIN_OK)
         renewal_end(renewal, RENEWAL_FAILED, "there is no memory for its next beat");
-    renewals_arm_wake(all);
+}
+
+/* ---- a rhythm begins */
+
+int64_t renewal_spread_ms(const struct renewal *renewal)
+{
+    const struct renewals *all = renewal->all;
+    uint64_t half = (uint64_t)renewal->spec->every_ms / 2;
+    return renewal->spec->every_ms - (int64_t)(all->chance(all->chance_arg) % (half + 1));
+}
+
+static bool in_a_crowd(struct renewals *all)
+{
+    int64_t tick = beats_tick(all->beats, engine_now_ms(all->engine));
+    if (tick != all->crowd_ms)
+        all->crowd = 0;
+    all->crowd_ms = tick;
+    return ++all->crowd > CROWD;
+}
+
+/* A strategy of steps counts its rounds: with an early one it would end sooner. */
+int64_t renewal_second_ms(const struct renewal *renewal)
+{
+    bool may_be_early = renewal->spec->strategy.type != STRATEGY_STEPS;
+    return in_a_crowd(renewal->all) && may_be_early ? renewal_spread_ms(renewal)
+                                                    : renewal->spec->every_ms;
 }
 
 /* The first renewal is at once, or as soon as the round of before is over. */
@@ -33,6 +63,7 @@ void renewal_start_beats(struct renewal *renewal, int64_t second_ms)
     renewal->failures = 0;
     renewal->wanted = renewal->round != NULL;
     arm(renewal, renewal->next_ms);
+    renewals_arm_wake(renewal->all);
     renewal_round(renewal, now);
     renewals_flush(renewal->all);
 }
@@ -41,6 +72,8 @@ void renewal_stop_beats(struct renewal *renewal)
 {
     beats_cancel(renewal->all->beats, &renewal->beat);
 }
+
+/* ---- a beat has come */
 
 static void came_due(struct renewal *renewal, int64_t now_ms)
 {
@@ -83,7 +116,8 @@ void renewals_woken(void *arg)
     struct renewals *all = arg;
     int64_t now = engine_now_ms(all->engine);
     struct beat *beat;
-    /* The rest in the next turn: others want to be served, too. */
+    /* The rest in the next turn: others want to be served, too, and those of this slice to be
+     * answered. */
     for (int i = 0; i < BEATS_AT_ONCE && !all->stopped; i++) {
         if ((beat = beats_take(all->beats, now)) == NULL)
             break;
@@ -119,9 +153,9 @@ void renewal_count_health(const struct renewal *renewal, int by)
 
 static void note_window(struct renewal *renewal, bool good)
 {
+    unsigned window = renewal->window;
     renewal_count_health(renewal, -1);
-    renewal->window =
-        (uint16_t)(((unsigned)renewal->window << 1 | good) & ((1u << WINDOW_ROUNDS) - 1));
+    renewal->window = (window << 1 | good) & ((1u << WINDOW_ROUNDS) - 1);
     if (renewal->window_count < WINDOW_ROUNDS)
         renewal->window_count++;
     renewal_count_health(renewal, 1);
@@ -136,8 +170,8 @@ void renewals_each_unhealthy(const struct renewals *all, size_t most,
         const struct renewal *it = all->list[i];
         if (it->state != RENEWAL_ACTIVE || it->window_count == 0 || !is_unhealthy(it))
             continue;
-        fn(arg, (struct bytes){it->id, it->id_size},
-           (unsigned)(good_rounds(it) * 100 / it->window_count), tally_why(&it->last));
+        fn(arg, renewal_id(it), (unsigned)good_rounds(it) * 100 / it->window_count,
+           trouble_why(it->trouble));
         most--;
     }
 }
@@ -163,6 +197,7 @@ static void retry_soon(struct renewal *renewal)
         return;
     renewal->quick++;
     arm(renewal, at);
+    renewals_arm_wake(all);
 }
 
 /* Once, until it works again: what was refused or is gone. That a key store is not reached is
@@ -174,12 +209,13 @@ void renewal_tell(struct renewal *renewal)
         return;
     renewal->told = true;
     if (all->watch.told != NULL)
-        all->watch.told(all->watch.arg, (struct bytes){renewal->id, renewal->id_size},
-                        RENEWAL_ACTIVE, tally_why(&renewal->last));
+        all->watch.told(all->watch.arg, renewal_id(renewal), RENEWAL_ACTIVE,
+                        trouble_why(renewal->trouble));
 }
 
 void renewal_rounded(struct renewal *renewal, bool failed, bool good, bool again)
 {
+    struct tally last = renewal_last(renewal);
     note_window(renewal, good);
     if (!failed)
         renewal->failures = 0;
@@ -188,12 +224,12 @@ void renewal_rounded(struct renewal *renewal, bool failed, bool good, bool again
     renewal->beat_failed = failed;
     if (good)
         renewal->told = false;
-    else if (renewal->last.of[KEY_MISSING] + renewal->last.of[KEY_REFUSED] > 0)
+    else if (last.of[KEY_MISSING] + last.of[KEY_REFUSED] > 0)
         renewal_tell(renewal);
     if (renewal->failures > renewal->spec->max_retries) {
         char why[WHY_BYTES];
         (void)snprintf(why, sizeof why, "%u rounds in a row have failed: %.100s", renewal->failures,
-                       tally_why(&renewal->last));
+                       trouble_why(renewal->trouble));
         renewal_end(renewal, RENEWAL_FAILED, why);
     } else if (again) {
         retry_soon(renewal);

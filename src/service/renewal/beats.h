@@ -31,9 +31,11 @@ struct beats_options {
 
 /* Inside of whatever it belongs to; all zero at first. */
 struct beat {
-    struct tocsin_timer timer; /* on the wheel */
-    int64_t due_ms;            /* in the queue */
-    size_t place;              /* in the queue, from 1; 0: not there */
+    union {
+        struct tocsin_timer timer; /* on the wheel */
+        int64_t due_ms;            /* in the queue */
+    };
+    size_t place; /* in the queue, from 1; 0: not there */
 };
 
 enum tocsin_status beats_create(const struct beats_options *options, struct beats **ret_beats,

@@ -63,7 +63,7 @@ static bool make(struct renewal_call *call, enum tocsin_status *ret_status)
     uint64_t there = engine_mark_count(all->engine, all->kind, RENEWAL_ACTIVE) +
                      engine_mark_count(all->engine, all->kind, RENEWAL_PAUSED);
     *ret_status = TOCSIN_OK;
-    if (!renewals_has_client(all, call->spec->redis)) {
+    if (!renewals_has_client(all, call->spec->more->redis)) {
         (void)refuse(call, OUTCOME_INVALID,
                      "redis: there is no server of this name in the configuration");
         return false;
@@ -222,7 +222,7 @@ static void begin(struct renewal_call *call)
     call->renewals->staged--;
     renewal_install(call->renewals, renewal);
     call->done(call);
-    renewal_start_beats(renewal, renewal->spec->every_ms);
+    renewal_start_beats(renewal, renewal_second_ms(renewal));
 }
 
 static void renew(struct renewal_call *call, struct renewal *renewal)
@@ -250,7 +250,7 @@ static void resume(struct renewal_call *call, struct renewal *renewal)
 {
     renewal->state = RENEWAL_ACTIVE;
     call->done(call);
-    renewal_start_beats(renewal, renewal->spec->every_ms);
+    renewal_start_beats(renewal, renewal_second_ms(renewal));
 }
 
 static void cancel(struct renewal_call *call, struct renewal *renewal)

@@ -113,7 +113,7 @@ enum tocsin_status renewal_put(struct renewals *all, struct change *change,
                                const char *why, uint64_t *ret_rev)
 {
     const struct renewal_strategy *strategy = &renewal->spec->strategy;
-    struct bytes id = {renewal->id, renewal->id_size};
+    struct bytes id = renewal_id(renewal);
     bool ended = state >= RENEWAL_COMPLETED;
     struct json_writer writer;
     buffer_clear(&all->doc);
@@ -156,16 +156,17 @@ enum tocsin_status renewal_put(struct renewals *all, struct change *change,
 void renewal_event(struct renewals *all, struct change *change, const struct renewal *renewal,
                    const char *what, const char *why)
 {
-    struct bytes id = {renewal->id, renewal->id_size};
+    struct bytes id = renewal_id(renewal);
     struct json_writer writer;
     buffer_clear(&all->doc);
     json_writer_init(&writer, &all->doc);
     json_write_object(&writer);
     json_write_key(&writer, "id");
     json_write_string(&writer, id.at, id.size);
-    if (renewal->spec->name.size > 0) {
+    struct bytes name = renewal->spec->more->name;
+    if (name.size > 0) {
         json_write_key(&writer, "name");
-        json_write_string(&writer, renewal->spec->name.at, renewal->spec->name.size);
+        json_write_string(&writer, name.at, name.size);
     }
     if (why[0] != '\0') {
         json_write_key(&writer, "why");
@@ -222,10 +223,10 @@ static void write_last(struct json_writer *writer, const struct tally *last)
     for (int i = KEY_RENEWED; i < KEY_RESULTS; i++)
         write_number(writer, key_result_names[i], (int64_t)last->of[i]);
     json_write_key(writer, "why");
-    if (tally_why(last)[0] == '\0')
+    if (trouble_why(last->trouble)[0] == '\0')
         json_write_null(writer);
     else
-        json_write_text(writer, tally_why(last));
+        json_write_text(writer, trouble_why(last->trouble));
     json_write_key(writer, "bad");
     json_write_array(writer);
     for (uint32_t i = 0; last->trouble != NULL && i < last->trouble->worst_count; i++) {
@@ -261,7 +262,9 @@ void renewal_write(struct json_writer *writer, const struct renewal_view *view)
                beats ? engine_wall_of(live->all->engine, live->next_ms, STORE_ELAPSED) : 0);
     write_number(writer, "failures", live != NULL ? live->failures : 0);
     write_metrics(writer, live != NULL ? &live->counters : view->counters, view->created_ms);
-    write_last(writer, live != NULL && live->has_last ? &live->last : NULL);
+    bool has_last = live != NULL && live->has_last;
+    struct tally last = has_last ? renewal_last(live) : (struct tally){.trouble = NULL};
+    write_last(writer, has_last ? &last : NULL);
     json_write_key(writer, "rev");
     json_write_uint64(writer, view->rev);
     json_write_object_end(writer);

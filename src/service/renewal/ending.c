@@ -36,7 +36,7 @@ static enum tocsin_status run(void *arg, struct change *change)
     struct engine_record record;
     if (renewal == NULL)
         return TOCSIN_CONFLICT;
-    struct bytes id = {renewal->id, renewal->id_size};
+    struct bytes id = renewal_id(renewal);
     enum tocsin_status status = change_get(change, all->kind, id, &record);
     if (status != TOCSIN_OK)
         return status == TOCSIN_NONE ? TOCSIN_CONFLICT : status;
@@ -70,8 +70,7 @@ static void ended(struct errand *errand, struct renewal *renewal)
 {
     struct renewals *all = errand->all;
     if (all->watch.told != NULL && errand->state != RENEWAL_COMPLETED)
-        all->watch.told(all->watch.arg, (struct bytes){renewal->id, renewal->id_size},
-                        errand->state, errand->why);
+        all->watch.told(all->watch.arg, renewal_id(renewal), errand->state, errand->why);
     renewal_remove(renewal, errand->state);
 }
 
@@ -115,7 +114,7 @@ static bool send(struct renewal *renewal, enum renewal_state state, const char *
     if (errand == NULL)
         return false;
     errand->all = all;
-    errand->number = renewal->number;
+    errand->number = renewal_number(all, renewal_id(renewal));
     errand->state = state;
     (void)snprintf(errand->why, sizeof errand->why, "%s", why);
     errand->next = all->errands;

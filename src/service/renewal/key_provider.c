@@ -49,12 +49,14 @@ enum tocsin_status key_providers_open(struct key_providers *providers, const cha
     return TOCSIN_OK;
 }
 
-void key_providers_take(struct key_providers *providers)
+bool key_providers_take(struct key_providers *providers)
 {
+    bool more = false;
     for (size_t i = 0; i < providers->count; i++) {
         if (providers->items[i].take != NULL)
-            providers->items[i].take(providers->items[i].self);
+            more |= providers->items[i].take(providers->items[i].self);
     }
+    return more;
 }
 
 void key_providers_stop(struct key_providers *providers, uint32_t wait_ms)

@@ -21,8 +21,8 @@ struct key_provider {
      * The texts are not copied. INVALID and why, NO_MEMORY. */
     enum tocsin_status (*open)(void *self, const char *store, const char *where,
                                struct key_client *ret_client, struct tocsin_why *ret_why);
-    /* Jobs that are done get their done called here. */
-    void (*take)(void *self);
+    /* Jobs that are done get their done called here, so many at once; true: there are more. */
+    bool (*take)(void *self);
     /* From now on jobs fail. Returns at once: what is under way ends within wait_ms. Again:
      * nothing. */
     void (*stop)(void *self, uint32_t wait_ms);
@@ -56,7 +56,7 @@ enum tocsin_status key_providers_open(struct key_providers *providers, const cha
                                       struct tocsin_why *ret_why);
 
 /* Of all of them. */
-void key_providers_take(struct key_providers *providers);
+bool key_providers_take(struct key_providers *providers);
 void key_providers_stop(struct key_providers *providers, uint32_t wait_ms);
 void key_providers_join(struct key_providers *providers);
 void key_providers_destroy(struct key_providers *providers);

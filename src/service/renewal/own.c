@@ -36,8 +36,8 @@ bool own_misses(const struct own_functions *own, const struct renewal_spec *spec
                 struct tocsin_why *ret_why)
 {
     const struct renewal_strategy *strategy = &spec->strategy;
-    if (strategy->type == STRATEGY_OWN && own_strategy(own, strategy->test_key) == NULL)
-        return say_missing(ret_why, "strategy", strategy->test_key);
+    if (strategy->type == STRATEGY_OWN && own_strategy(own, strategy->test->key) == NULL)
+        return say_missing(ret_why, "strategy", strategy->test->key);
     for (uint32_t i = 0; spec->scans && i < spec->source_count; i++) {
         const struct key_source *source = &spec->sources[i];
         if (source->type == SOURCE_GENERATOR && own_generator(own, source->text) == NULL)
@@ -61,7 +61,7 @@ static struct tocsin_renewal_context context_of(const char *id,
 int64_t own_ttl_ms(const struct own_functions *own, const struct renewal_strategy *strategy,
                    struct bytes id, const struct renewal_context *context)
 {
-    const struct tocsin_strategy *own_one = own_strategy(own, strategy->test_key);
+    const struct tocsin_strategy *own_one = own_strategy(own, strategy->test->key);
     char word[ID_ROOM];
     if (own_one == NULL || own_one->ttl_ms == NULL)
         return strategy->ttl_ms;

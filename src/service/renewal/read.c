@@ -78,7 +78,7 @@ static void describe_live(const struct renewal *live, struct tocsin_renewal_metr
     *ret_metrics = (struct tocsin_renewal_metrics){
         .status = (enum tocsin_renewal_status)live->state, .created_ms = live->created_ms};
     set_numbers(ret_metrics, &live->counters);
-    (void)snprintf(ret_metrics->why, sizeof ret_metrics->why, "%s", tally_why(&live->last));
+    (void)snprintf(ret_metrics->why, sizeof ret_metrics->why, "%s", trouble_why(live->trouble));
 }
 
 static enum tocsin_status describe_record(const struct engine_record *record,
@@ -140,7 +140,7 @@ void renewals_each(const struct renewals *renewals,
         const struct renewal *live = renewals->list[i];
         struct tocsin_renewal_metrics metrics;
         describe_live(live, &metrics);
-        if (!fn(arg, (struct bytes){live->id, live->id_size}, &metrics))
+        if (!fn(arg, renewal_id(live), &metrics))
             return;
     }
 }

@@ -53,24 +53,24 @@ enum tocsin_status renewals_add_client(struct renewals *all, const char *name,
     return TOCSIN_OK;
 }
 
-static const struct key_client *find_client(const struct renewals *all, struct bytes name)
+static uint8_t find_client(const struct renewals *all, struct bytes name)
 {
     for (size_t i = 0; i < all->client_count; i++) {
         if (bytes_are(name, all->clients[i].name))
-            return all->clients[i].client;
+            return (uint8_t)i;
     }
-    return &nobody;
+    return NO_CLIENT;
 }
 
 bool renewals_has_client(const struct renewals *all, struct bytes name)
 {
-    return find_client(all, name) != &nobody;
+    return find_client(all, name) != NO_CLIENT;
 }
 
 void renewals_flush(struct renewals *all)
 {
     for (size_t i = 0; all->flushing != 0 && i < all->client_count; i++) {
-        uint32_t bit = UINT32_C(1) << i;
+        uint64_t bit = UINT64_C(1) << i;
         if ((all->flushing & bit) == 0)
             continue;
         all->flushing &= ~bit; /* first: whoever is answered now may give more, and flush */
@@ -97,14 +97,14 @@ struct renewal *renewal_find(const struct renewals *all, struct bytes id)
 struct renewal *renewal_create(struct renewals *all, struct bytes id, struct renewal_spec *spec)
 {
     assert(id.size <= RENEWAL_ID_BYTES_MAX);
-    struct renewal *renewal = calloc(1, sizeof *renewal + id.size);
+    struct renewal *renewal = calloc(1, offsetof(struct renewal, id) + id.size);
     if (renewal == NULL)
         return NULL;
     renewal->all = all;
-    renewal->number = renewal_number(all, id);
     renewal->spec = spec;
     struct tocsin_why why;
-    renewal->client = own_misses(all->own, spec, &why) ? &stranger : find_client(all, spec->redis);
+    renewal->client =
+        own_misses(all->own, spec, &why) ? NO_FUNCTION : find_client(all, spec->more->redis);
     renewal->state = RENEWAL_ACTIVE;
     renewal->created_ms = engine_wall_ms(all->engine);
     renewal->next_ms = engine_now_ms(all->engine);
@@ -118,7 +118,7 @@ struct renewal *renewal_create(struct renewals *all, struct bytes id, struct ren
 
 void renewal_release(struct renewal *renewal)
 {
-    tally_release(&renewal->last);
+    trouble_release(renewal->trouble);
     free(renewal->spec);
     free(renewal);
 }
@@ -167,7 +167,8 @@ void renewal_install(struct renewals *all, struct renewal *renewal)
     renewal->index = all->by_id.count;
     assert(renewal->index < all->list_room);
     all->list[renewal->index] = renewal;
-    bool fits = number_map_put(&all->by_id, renewal->number, renewal->index);
+    bool fits =
+        number_map_put(&all->by_id, renewal_number(all, renewal_id(renewal)), renewal->index);
     assert(fits);
     (void)fits;
 }
@@ -179,12 +180,13 @@ void renewal_remove(struct renewal *renewal, enum renewal_state state)
     renewal->state = state;
     renewal_stop_beats(renewal);
     renewal_count_health(renewal, -1);
-    number_map_drop(&all->by_id, renewal->number);
+    number_map_drop(&all->by_id, renewal_number(all, renewal_id(renewal)));
     uint32_t last = all->by_id.count; /* it moves into the free place */
     if (renewal->index != last) {
-        all->list[renewal->index] = all->list[last];
-        all->list[renewal->index]->index = renewal->index;
-        (void)number_map_put(&all->by_id, all->list[renewal->index]->number, renewal->index);
+        struct renewal *moved = all->list[last];
+        all->list[renewal->index] = moved;
+        moved->index = renewal->index;
+        (void)number_map_put(&all->by_id, renewal_number(all, renewal_id(moved)), moved->index);
     }
     renewal->gone = true;
     if (renewal->round == NULL) {
@@ -230,14 +232,6 @@ enum tocsin_status renewal_take_up(struct renewals *all, const struct engine_rec
     return TOCSIN_OK;
 }
 
-/* All that a restart finds begin together: their second beats are not to. */
-static int64_t spread(const struct renewal *renewal)
-{
-    const struct renewals *all = renewal->all;
-    uint64_t half = (uint64_t)renewal->spec->every_ms / 2;
-    return renewal->spec->every_ms - (int64_t)(all->chance(all->chance_arg) % (half + 1));
-}
-
 static void take_up_one(struct renewals *all, const struct engine_record *record)
 {
     struct renewal *renewal;
@@ -246,7 +240,7 @@ static void take_up_one(struct renewals *all, const struct engine_record *record
     if (renewal_take_up(all, record, &renewal) != TOCSIN_OK)
         all->stats.unread++;
     else if (renewal->state == RENEWAL_ACTIVE)
-        renewal_start_beats(renewal, spread(renewal));
+        renewal_start_beats(renewal, renewal_spread_ms(renewal)); /* all of them begin together */
 }
 
 static void read_one(void *arg, enum tocsin_status status, const struct engine_record *record)
@@ -315,6 +309,8 @@ enum tocsin_status renewals_create(const struct renewals_options *options,
     all->hash_key = options->hash_key;
     all->chance = options->chance;
     all->chance_arg = options->chance_arg;
+    all->clients[NO_CLIENT].client = &nobody;
+    all->clients[NO_FUNCTION].client = &stranger;
     all->wake.fn = renewals_woken;
     all->wake.arg = all;
     buffer_init(&all->doc, DOC_BYTES_MAX);

@@ -6,7 +6,15 @@
 #include "base/number_map.h"
 #include "service/renewal/renewals.h"
 
-enum { CLIENTS_MAX = 33, WINDOW_ROUNDS = 10, WORST_KEYS = 10, WHY_BYTES = 160 };
+enum {
+    CLIENTS_MAX = 33,
+    OWN_CLIENT = 0, /* if there is one */
+    NO_CLIENT = CLIENTS_MAX,
+    NO_FUNCTION,
+    WINDOW_ROUNDS = 10,
+    WORST_KEYS = 10,
+    WHY_BYTES = 160
+};
 
 /* What is counted of one, and saved now and then. */
 struct counters {
@@ -19,13 +27,16 @@ struct counters {
     int64_t last_ms; /* wall; 0: none yet */
 };
 
-/* What became of the keys of a round. Each renewal keeps its last one: most have no trouble. */
+/* What became of the keys of a round. */
 struct tally {
     uint32_t of[KEY_RESULTS];
     struct trouble *trouble; /* NULL: none, or no memory to tell it */
 };
+/* What a renewal keeps of its last one: most have no trouble, so that has memory of its own. */
+enum { GOOD_RESULTS = KEY_PERSISTENT };
 struct trouble {
-    char why[WHY_BYTES]; /* for a person */
+    uint32_t of[KEY_RESULTS - KEY_MISSING]; /* how many of each */
+    char why[WHY_BYTES];                    /* for a person */
     uint32_t worst_count;
     struct worst { /* keys that are not well, the first few */
         char *key;
@@ -34,35 +45,39 @@ struct trouble {
     } worst[WORST_KEYS];
 };
 
-/* One that has not ended. */
+/* One that has not ended. There are many: 200 bytes with the id of 36 that most have. */
 struct renewal {
     struct beat beat; /* first */
     struct renewals *all;
-    uint64_t number;   /* of its id */
-    uint32_t index;    /* among all of them */
-    uint32_t failures; /* beats in a row: what is tried in between is not counted */
     struct renewal_spec *spec;
-    const struct key_client *client;
     struct round *round;          /* under way */
     struct renewal_call *waiting; /* for it to be over */
-    struct tally last;            /* of the last round, if there was one */
     struct counters counters;
-    int64_t created_ms; /* wall */
-    int64_t next_ms;    /* the next regular beat */
-    int64_t saved_ms;   /* its counters */
-    enum renewal_state state;
-    enum renewal_state ending; /* found by a round, and being written; 0: not so */
-    uint16_t window;           /* bit n: the round before n others was good */
-    uint8_t window_count;
-    uint8_t quick;    /* retries since the last regular beat */
-    bool beat_failed; /* since that beat; counted in failures */
-    bool wanted;      /* one more round, as soon as the one under way is over */
-    bool gone;        /* not among them any more; freed when its round is over */
-    bool told;        /* that it does not work */
-    bool has_last;
+    int64_t created_ms;          /* wall */
+    int64_t next_ms;             /* the next regular beat */
+    int64_t saved_ms;            /* its counters */
+    struct trouble *trouble;     /* of its last round; NULL: none */
+    uint32_t good[GOOD_RESULTS]; /* of its last round: so many KEY_RENEWED and so on */
+    uint32_t index;              /* among all of them */
+    uint32_t failures;           /* beats in a row: what is tried in between is not counted */
+    enum renewal_state state : 4;
+    enum renewal_state ending : 4;   /* found by a round, and being written; 0: not so */
+    unsigned window : WINDOW_ROUNDS; /* bit n: the round before n others was good */
+    unsigned window_count : 4;
+    unsigned quick : 2;   /* retries since the last regular beat */
+    bool beat_failed : 1; /* since that beat; counted in failures */
+    bool wanted : 1;      /* one more round, as soon as the one under way is over */
+    bool gone : 1;        /* not among them any more; freed when its round is over */
+    bool told : 1;        /* that it does not work */
+    bool has_last : 1;    /* what became of its last round is known */
+    uint8_t client;       /* among the key stores */
     uint8_t id_size;
     char id[];
 };
+static inline struct bytes renewal_id(const struct renewal *renewal)
+{
+    return (struct bytes){renewal->id, renewal->id_size};
+}
 
 struct renewals {
     struct engine *engine;
@@ -79,11 +94,13 @@ struct renewals {
     struct client_name {
         const char *name;
         const struct key_client *client;
-    } clients[CLIENTS_MAX];
+    } clients[CLIENTS_MAX + 2]; /* the last two stand for what is not there */
     size_t client_count;
     uint64_t flushing; /* bit n: client n was given something */
     struct beats *beats;
     struct engine_timer wake;
+    int64_t crowd_ms; /* the tick in which rhythms last began */
+    uint32_t crowd;   /* so many did */
     struct renewal **list;
     uint32_t list_room;
     uint32_t staged; /* registrations under way */
@@ -172,14 +189,31 @@ enum tocsin_status renewals_on_due(void *service, struct change *change,
 
 /* Begins one, unless it is under way, or must not be. due_ms: of its beat. */
 void renewal_round(struct renewal *renewal, int64_t due_ms);
-void tally_release(struct tally *tally);
+
+/* ---- what became of the keys (tally.c) */
+
+void tally_count(struct tally *tally, const struct key_item *item);
+/* The first reason counts. */
+void tally_note(struct tally *tally, const char *why);
+uint64_t tally_bad(const struct tally *tally);
+/* Of one that did not go well, for a person. */
+void tally_explain(struct tally *tally, const struct renewal_spec *spec);
+void trouble_release(struct trouble *trouble);
 /* Never NULL; also of none. */
-const char *tally_why(const struct tally *tally);
+const char *trouble_why(const struct trouble *trouble);
+/* Its trouble is the renewal's from now on. */
+void renewal_keep_last(struct renewal *renewal, struct tally *tally);
+/* Of its last round; the trouble stays the renewal's. */
+struct tally renewal_last(const struct renewal *renewal);
 
 /* ---- beats (beat.c) */
 
 /* One round at once, the second after so long, then every so often. */
 void renewal_start_beats(struct renewal *renewal, int64_t second_ms);
+/* How long that may be: every so often, and less for one of a crowd that begins with it. */
+int64_t renewal_second_ms(const struct renewal *renewal);
+/* By chance from half of it to all of it. */
+int64_t renewal_spread_ms(const struct renewal *renewal);
 void renewal_stop_beats(struct renewal *renewal);
 /* What a round came to: no key was renewed; it went well; it is to be tried again soon. */
 void renewal_rounded(struct renewal *renewal, bool failed, bool good, bool again);

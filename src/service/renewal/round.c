@@ -25,11 +25,10 @@ struct batch {
 struct round {
     struct renewal *renewal;
     struct renewals *all;
-    const struct key_client *client;
     struct tally tally;
-    struct key_job look; /* the test, or the page of a scan */
-    struct key_item tested_key;
+    struct look *look; /* NULL: it needs none */
     bool looking;
+    bool testing;
     bool tested;
     bool giving;
     bool stop;              /* nothing more is begun */
@@ -43,104 +42,32 @@ struct round {
     struct number_map seen; /* hashes of keys, when there are scans */
     int64_t due_ms;
     int64_t began_ms;
+};
+
+/* The test, or the page of a scan. Behind the round, when it has something to look for. */
+struct look {
+    struct key_job job;
+    struct key_item tested_key;
     char pattern[];
 };
 
 static void go_on(struct round *round);
 
-/* ---- what became of a key */
-
-void tally_release(struct tally *tally)
-{
-    for (uint32_t i = 0; tally->trouble != NULL && i < tally->trouble->worst_count; i++)
-        free(tally->trouble->worst[i].key);
-    free(tally->trouble);
-    *tally = (struct tally){.trouble = NULL};
-}
-
-const char *tally_why(const struct tally *tally)
-{
-    return tally->trouble != NULL ? tally->trouble->why : "";
-}
-
-static struct trouble *trouble_of(struct tally *tally)
-{
-    if (tally->trouble == NULL)
-        tally->trouble = calloc(1, sizeof *tally->trouble);
-    return tally->trouble;
-}
-
-static void count_key(struct tally *tally, const struct key_item *item)
-{
-    tally->of[item->result]++;
-    if (key_result_good(item->result))
-        return;
-    struct trouble *trouble = trouble_of(tally);
-    if (trouble == NULL || trouble->worst_count == WORST_KEYS)
-        return;
-    struct worst *worst = &trouble->worst[trouble->worst_count];
-    worst->key = malloc(item->key.size + 1);
-    if (worst->key == NULL)
-        return;
-    memcpy(worst->key, item->key.at, item->key.size);
-    worst->key_size = item->key.size;
-    worst->result = item->result;
-    trouble->worst_count++;
-}
-
-static void note_why(struct round *round, const char *why)
-{
-    struct trouble *trouble = trouble_of(&round->tally);
-    if (trouble != NULL && trouble->why[0] == '\0')
-        (void)snprintf(trouble->why, sizeof trouble->why, "%s", why);
-}
-
 static void break_off(struct round *round, enum key_result how, const char *why)
 {
-    note_why(round, why);
+    tally_note(&round->tally, why);
     round->broken = how;
     round->stop = true;
 }
 
-static uint64_t sum_bad(const struct tally *tally)
-{
-    uint64_t bad = 0;
-    for (int i = KEY_MISSING; i < KEY_RESULTS; i++)
-        bad += tally->of[i];
-    return bad;
-}
-
 /* ---- the end */
-
-static bool is_lost(const struct renewal_spec *spec, enum key_result result)
-{
-    return result == KEY_FOREIGN || (spec->owner.at != NULL && result == KEY_MISSING);
-}
-
-/* What a person is told of a round that did not go well: that a key is lost, whatever else there
- * was; else what the key store said; else what became of the first key. */
-static void explain(struct round *round)
-{
-    struct trouble *trouble = round->tally.trouble;
-    if (trouble == NULL || trouble->worst_count == 0)
-        return;
-    uint32_t which = 0;
-    while (which < trouble->worst_count &&
-           !is_lost(round->renewal->spec, trouble->worst[which].result))
-        which++;
-    if (which == trouble->worst_count && trouble->why[0] != '\0')
-        return;
-    const struct worst *worst = &trouble->worst[which == trouble->worst_count ? 0 : which];
-    (void)snprintf(trouble->why, sizeof trouble->why, "%.*s: %s",
-                   worst->key_size < 80 ? (int)worst->key_size : 80, worst->key,
-                   key_result_names[worst->result]);
-}
 
 static void release(struct round *round)
 {
-    tally_release(&round->tally);
+    trouble_release(round->tally.trouble);
     number_map_release(&round->seen);
-    buffer_release(&round->look.found);
+    if (round->look != NULL)
+        buffer_release(&round->look->job.found);
     free(round->page_words);
     free(round);
 }
@@ -155,7 +82,7 @@ static struct sums sum_up(const struct round *round)
 {
     const struct tally *tally = &round->tally;
     struct sums sums = {tally->of[KEY_RENEWED] + tally->of[KEY_LONGER] + tally->of[KEY_PERSISTENT],
-                        sum_bad(tally), false};
+                        tally_bad(tally), false};
     sums.failed = round->broken != 0 || (sums.good == 0 && sums.bad > 0);
     return sums;
 }
@@ -186,13 +113,13 @@ static void count_round(struct round *round, const struct sums *sums)
 static void conclude(const struct round *round, const struct sums *sums)
 {
     struct renewal *renewal = round->renewal;
-    const struct tally *tally = &renewal->last;
+    const struct tally *tally = &round->tally;
     bool lost = tally->of[KEY_FOREIGN] > 0 ||
-                (renewal->spec->owner.at != NULL && tally->of[KEY_MISSING] > 0);
+                (renewal->spec->more->owner.at != NULL && tally->of[KEY_MISSING] > 0);
     if (renewal->state != RENEWAL_ACTIVE || renewal->ending != 0)
         return;
     if (lost) {
-        renewal_end(renewal, RENEWAL_LOST, tally_why(tally));
+        renewal_end(renewal, RENEWAL_LOST, trouble_why(renewal->trouble));
     } else if (!round->cut) {
         uint64_t again = tally->of[KEY_REFUSED] + tally->of[KEY_FAILED] + tally->of[KEY_UNKNOWN];
         bool good = !sums->failed && sums->bad * 5 <= sums->good + sums->bad;
@@ -206,11 +133,8 @@ static void take_in(struct round *round)
 {
     struct renewal *renewal = round->renewal;
     struct sums sums = sum_up(round);
-    explain(round);
-    tally_release(&renewal->last);
-    renewal->last = round->tally;
-    renewal->has_last = true;
-    round->tally = (struct tally){.trouble = NULL};
+    tally_explain(&round->tally, round->renewal->spec);
+    renewal_keep_last(renewal, &round->tally);
     count_round(round, &sums);
     conclude(round, &sums);
 }
@@ -237,20 +161,19 @@ static void finish(struct round *round)
 
 /* ---- jobs */
 
-static void give_to(struct round *round, const struct key_client *client, struct key_job *job)
+static void give_to(struct round *round, unsigned which, struct key_job *job)
 {
     struct renewals *all = round->all;
+    const struct key_client *client = all->clients[which].client;
     round->open++;
-    for (size_t i = 0; i < all->client_count; i++) {
-        if (all->clients[i].client == client)
-            all->flushing |= UINT64_C(1) << i;
-    }
+    if (which < CLIENTS_MAX)
+        all->flushing |= UINT64_C(1) << which;
     client->give(client->self, job);
 }
 
 static void give(struct round *round, struct key_job *job)
 {
-    give_to(round, round->client, job);
+    give_to(round, round->renewal->client, job);
 }
 
 /* The key store is not reached: the keys that are left would only fail, too. */
@@ -270,9 +193,9 @@ static void renewed(struct key_job *job)
     struct round *round = batch->round;
     struct renewals *all = round->all;
     for (uint32_t i = 0; i < job->count; i++)
-        count_key(&round->tally, &job->items[i]);
+        tally_count(&round->tally, &job->items[i]);
     if (job->why[0] != '\0')
-        note_why(round, job->why);
+        tally_note(&round->tally, job->why);
     if (round->tally.of[KEY_FAILED] + round->tally.of[KEY_UNKNOWN] > 0)
         give_up(round);
     if (round->tally.of[KEY_FOREIGN] > 0)
@@ -294,8 +217,7 @@ static int64_t ttl_now_ms(const struct renewal *renewal)
     const struct renewal_strategy *strategy = &renewal->spec->strategy;
     struct renewal_context context = context_now(renewal);
     if (strategy->type == STRATEGY_OWN)
-        return own_ttl_ms(renewal->all->own, strategy,
-                          (struct bytes){renewal->id, renewal->id_size}, &context);
+        return own_ttl_ms(renewal->all->own, strategy, renewal_id(renewal), &context);
     return strategy_ttl_ms(strategy, &context);
 }
 
@@ -322,7 +244,7 @@ static struct batch *batch_create(struct round *round, uint32_t count, size_t by
         .ttl_ms = ttl,
         .may_shorten = spec->may_shorten,
         .may_limit = spec->may_limit,
-        .value = spec->owner,
+        .value = spec->more->owner,
         .done = renewed,
     };
     return batch;
@@ -433,7 +355,7 @@ static bool test_fails(const struct renewal_strategy *strategy, const struct key
 {
     if (strategy->type == STRATEGY_OWN || job->value.at != NULL)
         return !job->holds;
-    return job->holds != strategy->test_exists;
+    return job->holds != strategy->test->exists;
 }
 
 static void looked(struct key_job *job)
@@ -441,7 +363,7 @@ static void looked(struct key_job *job)
     struct round *round = job->arg;
     const struct renewal_strategy *strategy = &round->renewal->spec->strategy;
     round->open--;
-    round->looking = false;
+    round->looking = round->testing = false;
     if (job->whole != KEY_RENEWED) {
         break_off(round, job->whole, job->why);
     } else if (job->verb == KEY_TEST) {
@@ -449,7 +371,7 @@ static void looked(struct key_job *job)
     } else {
         take_page(round, job);
     }
-    if (job != &round->look)
+    if (round->look == NULL || job != &round->look->job)
         own_look_free((struct own_look *)job);
     struct renewals *all = round->all;
     go_on(round);
@@ -462,8 +384,7 @@ static bool give_own(struct round *round, const struct tocsin_strategy *strategy
 {
     const struct renewal *renewal = round->renewal;
     struct renewal_context context = context_now(renewal);
-    struct own_look *look =
-        own_look_create((struct bytes){renewal->id, renewal->id_size}, &context);
+    struct own_look *look = own_look_create(renewal_id(renewal), &context);
     if (look == NULL) {
         break_off(round, KEY_FAILED, NO_MEMORY_WHY);
         return false;
@@ -471,11 +392,12 @@ static bool give_own(struct round *round, const struct tocsin_strategy *strategy
     look->strategy = strategy;
     look->generator = generator;
     look->room = round->all->limits.scan_keys + 1; /* one too many is found, and told */
-    look->job.verb = round->look.verb = strategy != NULL ? KEY_TEST : KEY_SCAN;
+    look->job.verb = strategy != NULL ? KEY_TEST : KEY_SCAN;
     look->job.done = looked;
     look->job.arg = round;
     round->looking = true;
-    give_to(round, round->all->own->client, &look->job);
+    round->testing = strategy != NULL;
+    give_to(round, OWN_CLIENT, &look->job);
     return true;
 }
 
@@ -487,16 +409,17 @@ static bool give_test(struct round *round)
         return false;
     round->tested = true;
     if (own) {
-        const struct tocsin_strategy *found = own_strategy(round->all->own, strategy->test_key);
+        const struct tocsin_strategy *found = own_strategy(round->all->own, strategy->test->key);
         return found != NULL && found->goes_on != NULL && give_own(round, found, NULL);
     }
-    round->looking = true;
-    round->tested_key.key = strategy->test_key;
-    round->look.verb = KEY_TEST;
-    round->look.items = &round->tested_key;
-    round->look.count = 1;
-    round->look.value = strategy->test_value;
-    give(round, &round->look);
+    round->looking = round->testing = true;
+    struct look *look = round->look;
+    look->tested_key.key = strategy->test->key;
+    look->job.verb = KEY_TEST;
+    look->job.items = &look->tested_key;
+    look->job.count = 1;
+    look->job.value = strategy->test->value;
+    give(round, &look->job);
     return true;
 }
 
@@ -512,17 +435,18 @@ static bool give_scan(struct round *round)
         source->type == SOURCE_GENERATOR ? own_generator(round->all->own, source->text) : NULL;
     if (generator != NULL)
         return give_own(round, NULL, generator);
-    if (round->look.cursor == 0) {
+    struct look *look = round->look;
+    if (look->job.cursor == 0) {
         size_t size = source->text.size;
         if (source->type == SOURCE_PREFIX)
-            size = prefix_to_pattern(source->text, round->pattern);
+            size = prefix_to_pattern(source->text, look->pattern);
         else
-            memcpy(round->pattern, source->text.at, size);
-        round->look.pattern = (struct bytes){round->pattern, size};
+            memcpy(look->pattern, source->text.at, size);
+        look->job.pattern = (struct bytes){look->pattern, size};
     }
-    round->look.verb = KEY_SCAN;
+    look->job.verb = KEY_SCAN;
     round->looking = true;
-    give(round, &round->look);
+    give(round, &look->job);
     return true;
 }
 
@@ -534,8 +458,8 @@ static bool give_more(struct round *round)
 
 static bool may_give(const struct round *round)
 {
-    bool testing = round->looking && round->look.verb == KEY_TEST; /* that comes first, alone */
-    return !round->stop && !testing && round->open < JOBS_AT_ONCE;
+    /* A test comes first, alone. */
+    return !round->stop && !round->testing && round->open < JOBS_AT_ONCE;
 }
 
 static void go_on(struct round *round)
@@ -553,14 +477,17 @@ static void go_on(struct round *round)
         finish(round);
 }
 
-static size_t longest_pattern(const struct renewal_spec *spec)
+/* What is to be looked for needs so much; 0: there is nothing, but for keys that are named. */
+static size_t look_bytes(const struct renewal_spec *spec)
 {
     size_t longest = 0;
+    if (!spec->scans && spec->strategy.type != STRATEGY_WHILE)
+        return 0;
     for (uint32_t i = 0; i < spec->source_count; i++) {
         if (spec->sources[i].type != SOURCE_KEY && spec->sources[i].text.size > longest)
             longest = spec->sources[i].text.size;
     }
-    return longest * 2 + 1;
+    return sizeof(struct look) + longest * 2 + 1;
 }
 
 void renewal_round(struct renewal *renewal, int64_t due_ms)
@@ -573,7 +500,8 @@ void renewal_round(struct renewal *renewal, int64_t due_ms)
         renewal_end(renewal, RENEWAL_COMPLETED, "");
         return;
     }
-    struct round *round = calloc(1, sizeof *round + longest_pattern(renewal->spec));
+    size_t look = look_bytes(renewal->spec);
+    struct round *round = calloc(1, sizeof *round + look);
     if (round == NULL) {
         renewal->counters.rounds++;
         renewal->counters.task_failures++;
@@ -582,11 +510,13 @@ void renewal_round(struct renewal *renewal, int64_t due_ms)
     }
     round->renewal = renewal;
     round->all = all;
-    round->client = renewal->client;
     round->due_ms = due_ms;
     round->began_ms = engine_now_ms(all->engine);
-    round->look = (struct key_job){.page = SCAN_PAGE, .done = looked, .arg = round};
-    buffer_init(&round->look.found, FOUND_BYTES_MAX);
+    if (look > 0) {
+        round->look = (struct look *)(round + 1);
+        round->look->job = (struct key_job){.page = SCAN_PAGE, .done = looked, .arg = round};
+        buffer_init(&round->look->job.found, FOUND_BYTES_MAX);
+    }
     renewal->round = round;
     all->stats.under_way++;
     go_on(round);

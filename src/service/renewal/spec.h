@@ -38,7 +38,8 @@ enum {
 #define RENEWAL_REDIS_DEFAULT "default"
 #define RENEWAL_MS_MAX (INT64_C(100) * 366 * 24 * 3600 * 1000) /* a hundred years */
 
-enum source_type { SOURCE_KEY, SOURCE_PREFIX, SOURCE_PATTERN, SOURCE_GENERATOR };
+enum source_type { SOURCE_KEY, SOURCE_PREFIX, SOURCE_PATTERN, SOURCE_GENERATOR, SOURCE_TYPES };
+extern const char *const source_type_names[SOURCE_TYPES]; /* as in the JSON */
 struct key_source {
     enum source_type type;
     struct bytes text;
@@ -49,30 +50,50 @@ struct renewal_step {
     uint64_t count; /* of renewals; 0: all that follow */
 };
 
-enum strategy_type { STRATEGY_FIXED, STRATEGY_STEPS, STRATEGY_UNTIL, STRATEGY_WHILE, STRATEGY_OWN };
-struct renewal_strategy {
-    enum strategy_type type;
-    int64_t ttl_ms;
-    int64_t until_ms; /* UNTIL: wall */
-    const struct renewal_step *steps;
-    uint32_t step_count;
-    struct bytes test_key;   /* WHILE; OWN: its name */
-    struct bytes test_value; /* WHILE: at NULL: whether it is there */
-    bool test_exists;        /* WHILE: it must be there, or must not */
+struct renewal_test {
+    struct bytes key;   /* OWN: the name of the strategy */
+    struct bytes value; /* at NULL: whether it is there */
+    bool exists;        /* it must be there, or must not */
 };
 
-struct renewal_spec {
+enum strategy_type {
+    STRATEGY_FIXED,
+    STRATEGY_STEPS,
+    STRATEGY_UNTIL,
+    STRATEGY_WHILE,
+    STRATEGY_OWN,
+    STRATEGY_TYPES
+};
+extern const char *const strategy_type_names[STRATEGY_TYPES];
+struct renewal_strategy {
+    enum strategy_type type;
+    uint32_t step_count; /* STEPS */
+    int64_t ttl_ms;
+    int64_t until_ms; /* UNTIL: wall */
+    union {
+        const struct renewal_step *steps; /* STEPS */
+        const struct renewal_test *test;  /* WHILE, OWN */
+    };
+};
+
+/* What most are asked without. */
+struct renewal_more {
     struct bytes name;
-    const struct key_source *sources;
-    uint32_t source_count;
-    bool scans; /* there are sources that are not keys */
-    struct renewal_strategy strategy;
-    int64_t every_ms;
-    uint32_t max_retries; /* rounds in a row that may fail */
     struct bytes redis;
     struct bytes owner; /* at NULL: not checked */
-    bool may_shorten;
-    bool may_limit; /* "persistent": a key that lives for ever gets a TTL, too */
+};
+
+/* One piece of memory, small when it is a plain one: there are as many as renewals. */
+struct renewal_spec {
+    struct renewal_strategy strategy;
+    int64_t every_ms;
+    const struct renewal_more *more; /* those who are asked for none of it share one */
+    uint32_t max_retries;            /* rounds in a row that may fail */
+    uint16_t source_count;
+    bool scans : 1; /* there are sources that are not keys */
+    bool may_shorten : 1;
+    bool may_limit : 1; /* "persistent": a key that lives for ever gets a TTL, too */
+    struct key_source sources[];
 };
 
 struct renewal_defaults {

@@ -37,6 +37,7 @@ struct reading {
     struct buffer steps;   /* struct renewal_step */
     struct renewal_strategy strategy;
     struct word name, redis, owner, test_key, test_value;
+    bool test_exists;
     bool exists_given, strategy_given, every_given;
     bool may_shorten, may_limit;
     int64_t every_ms;
@@ -223,10 +224,6 @@ static bool read_which(struct reading *reading, size_t which)
 
 static bool read_any(struct reading *reading)
 {
-    static const char *const names[] = {[SOURCE_KEY] = "keys",
-                                        [SOURCE_PREFIX] = "prefix",
-                                        [SOURCE_PATTERN] = "pattern",
-                                        [SOURCE_GENERATOR] = "generator"};
     size_t before = reading->sources.size;
     if (!json_read_expect(&reading->json, JSON_READ_ARRAY))
         return false;
@@ -238,7 +235,7 @@ static bool read_any(struct reading *reading)
             return token != JSON_READ_BAD &&
                    complain(reading, "must be a list of {\"keys\":…}, {\"prefix\":…} or "
                                      "{\"pattern\":…}");
-        struct json_keys keys = {names, sizeof names / sizeof names[0], 0};
+        struct json_keys keys = {source_type_names, SOURCE_TYPES, 0};
         size_t which;
         size_t count = 0;
         for (; json_read_field(&reading->json, &keys, &which); count++) {
@@ -290,17 +287,12 @@ enum { S_TYPE, S_TTL, S_STEPS, S_AT, S_KEY, S_NAME, S_EXISTS, S_EQUALS, S_COUNT 
 
 static bool read_type(struct reading *reading)
 {
-    static const char *const names[] = {[STRATEGY_FIXED] = "fixed",
-                                        [STRATEGY_STEPS] = "steps",
-                                        [STRATEGY_UNTIL] = "until",
-                                        [STRATEGY_WHILE] = "while",
-                                        [STRATEGY_OWN] = "own"};
     struct json_span text;
     if (!json_read_expect(&reading->json, JSON_READ_STRING) ||
         !json_read_borrowed(&reading->json, reading->room, 64, &text))
         return false;
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
-        if (bytes_are((struct bytes){text.at, text.size}, names[i])) {
+    for (size_t i = 0; i < STRATEGY_TYPES; i++) {
+        if (bytes_are((struct bytes){text.at, text.size}, strategy_type_names[i])) {
             reading->strategy.type = (enum strategy_type)i;
             return true;
         }
@@ -326,7 +318,7 @@ static bool read_strategy_field(struct reading *reading, size_t which)
         return read_name(reading, RENEWAL_NAME_BYTES_MAX, &reading->test_key);
     case S_EXISTS:
         reading->exists_given = true;
-        return read_bool(reading, &strategy->test_exists);
+        return read_bool(reading, &reading->test_exists);
     default:
         return read_value(reading, &reading->test_value);
     }
@@ -437,8 +429,10 @@ static enum tocsin_status check(struct reading *reading, uint64_t seen,
         return reason_refuse(ret_why, "keys, prefix, pattern, any: one of them, not several");
     if (strategy->ttl_ms == 0)
         strategy->ttl_ms = defaults->ttl_ms;
-    strategy->steps = (const struct renewal_step *)(const void *)reading->steps.data;
-    strategy->step_count = (uint32_t)(reading->steps.size / sizeof(struct renewal_step));
+    if (strategy->type == STRATEGY_STEPS) {
+        strategy->steps = (const struct renewal_step *)(const void *)reading->steps.data;
+        strategy->step_count = (uint32_t)(reading->steps.size / sizeof(struct renewal_step));
+    }
     int64_t ttl = strategy_least_ttl_ms(strategy);
     if (!reading->every_given) {
         bool as_configured = !reading->strategy_given && defaults->every_ms < ttl;
@@ -469,40 +463,68 @@ static struct bytes word_in(const char *words, const struct word *word)
     return word->given ? (struct bytes){words + word->at, word->size} : (struct bytes){NULL, 0};
 }
 
-/* One piece of memory: spec, sources, steps, words. */
+static const struct renewal_more plain = {
+    .redis = {RENEWAL_REDIS_DEFAULT, sizeof RENEWAL_REDIS_DEFAULT - 1}};
+
+static bool has_test(const struct renewal_strategy *strategy)
+{
+    return strategy->type == STRATEGY_WHILE || strategy->type == STRATEGY_OWN;
+}
+
+/* What only some have, each into a part of its own; none of them moves. */
+static void pack_parts(const struct reading *reading, struct renewal_spec *spec, char *at,
+                       const char *words)
+{
+    bool tests = has_test(&spec->strategy);
+    if (reading->steps.size > 0) {
+        memcpy(at, reading->steps.data, reading->steps.size);
+        spec->strategy.steps = (const void *)at;
+        at += reading->steps.size;
+    }
+    if (tests) {
+        struct renewal_test *test = (void *)at;
+        test->key = word_in(words, &reading->test_key);
+        test->value = word_in(words, &reading->test_value);
+        test->exists = reading->test_exists;
+        spec->strategy.test = test;
+        at += sizeof *test;
+    }
+    if (spec->more != &plain) {
+        struct renewal_more *more = (void *)at;
+        more->name = word_in(words, &reading->name);
+        more->redis = reading->redis.given ? word_in(words, &reading->redis) : plain.redis;
+        more->owner = word_in(words, &reading->owner);
+        spec->more = more;
+    }
+}
+
+/* One piece of memory: spec, sources, the parts that it has, words. */
 static struct renewal_spec *pack(const struct reading *reading)
 {
     size_t count = reading->sources.size / sizeof(struct source_word);
-    size_t sources_at = sizeof(struct renewal_spec);
-    size_t steps_at = sources_at + count * sizeof(struct key_source);
-    size_t words_at = steps_at + reading->steps.size;
+    bool is_plain = !reading->name.given && !reading->redis.given && !reading->owner.given;
+    size_t parts_at = sizeof(struct renewal_spec) + count * sizeof(struct key_source);
+    size_t words_at = parts_at + reading->steps.size;
+    words_at += has_test(&reading->strategy) ? sizeof(struct renewal_test) : 0;
+    words_at += is_plain ? 0 : sizeof(struct renewal_more);
     struct renewal_spec *spec = calloc(1, words_at + reading->words.size);
     if (spec == NULL)
         return NULL;
-    struct key_source *sources = (void *)((char *)spec + sources_at);
     char *words = (char *)spec + words_at;
     const struct source_word *from = (const void *)reading->sources.data;
     memcpy(words, reading->words.data, reading->words.size);
-    if (reading->steps.size > 0)
-        memcpy((char *)spec + steps_at, reading->steps.data, reading->steps.size);
+    spec->source_count = (uint16_t)count;
     for (size_t i = 0; i < count; i++) {
-        sources[i] = (struct key_source){from[i].type, word_in(words, &from[i].word)};
+        spec->sources[i] = (struct key_source){from[i].type, word_in(words, &from[i].word)};
         spec->scans = spec->scans || from[i].type != SOURCE_KEY;
     }
-    spec->name = word_in(words, &reading->name);
-    spec->sources = sources;
-    spec->source_count = (uint32_t)count;
     spec->strategy = reading->strategy;
-    spec->strategy.steps = (const void *)((char *)spec + steps_at);
-    spec->strategy.test_key = word_in(words, &reading->test_key);
-    spec->strategy.test_value = word_in(words, &reading->test_value);
+    spec->more = is_plain ? &plain : NULL;
     spec->every_ms = reading->every_ms;
     spec->max_retries = (uint32_t)reading->max_retries;
-    spec->redis =
-        reading->redis.given ? word_in(words, &reading->redis) : bytes_of(RENEWAL_REDIS_DEFAULT);
-    spec->owner = word_in(words, &reading->owner);
     spec->may_shorten = reading->may_shorten;
     spec->may_limit = reading->may_limit;
+    pack_parts(reading, spec, (char *)spec + parts_at, words);
     return spec;
 }
 

@@ -1,6 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 #include "service/renewal/spec.h"
 
+const char *const source_type_names[SOURCE_TYPES] = {[SOURCE_KEY] = "keys",
+                                                     [SOURCE_PREFIX] = "prefix",
+                                                     [SOURCE_PATTERN] = "pattern",
+                                                     [SOURCE_GENERATOR] = "generator"};
+const char *const strategy_type_names[STRATEGY_TYPES] = {[STRATEGY_FIXED] = "fixed",
+                                                         [STRATEGY_STEPS] = "steps",
+                                                         [STRATEGY_UNTIL] = "until",
+                                                         [STRATEGY_WHILE] = "while",
+                                                         [STRATEGY_OWN] = "own"};
+
 static void write_bytes(struct json_writer *writer, const char *name, struct bytes text)
 {
     json_write_key(writer, name);
@@ -27,16 +37,12 @@ static uint32_t write_keys(struct json_writer *writer, const struct renewal_spec
 
 static void write_sources(struct json_writer *writer, const struct renewal_spec *spec)
 {
-    static const char *const names[] = {[SOURCE_KEY] = "keys",
-                                        [SOURCE_PREFIX] = "prefix",
-                                        [SOURCE_PATTERN] = "pattern",
-                                        [SOURCE_GENERATOR] = "generator"};
     if (!spec->scans) {
         (void)write_keys(writer, spec, 0);
         return;
     }
     if (spec->source_count == 1) {
-        write_bytes(writer, names[spec->sources[0].type], spec->sources[0].text);
+        write_bytes(writer, source_type_names[spec->sources[0].type], spec->sources[0].text);
         return;
     }
     json_write_key(writer, "any");
@@ -46,7 +52,7 @@ static void write_sources(struct json_writer *writer, const struct renewal_spec 
         if (spec->sources[i].type == SOURCE_KEY) {
             i = write_keys(writer, spec, i);
         } else {
-            write_bytes(writer, names[spec->sources[i].type], spec->sources[i].text);
+            write_bytes(writer, source_type_names[spec->sources[i].type], spec->sources[i].text);
             i++;
         }
         json_write_object_end(writer);
@@ -70,15 +76,10 @@ static void write_steps(struct json_writer *writer, const struct renewal_strateg
 
 static void write_strategy(struct json_writer *writer, const struct renewal_strategy *strategy)
 {
-    static const char *const names[] = {[STRATEGY_FIXED] = "fixed",
-                                        [STRATEGY_STEPS] = "steps",
-                                        [STRATEGY_UNTIL] = "until",
-                                        [STRATEGY_WHILE] = "while",
-                                        [STRATEGY_OWN] = "own"};
     json_write_key(writer, "strategy");
     json_write_object(writer);
     json_write_key(writer, "type");
-    json_write_text(writer, names[strategy->type]);
+    json_write_text(writer, strategy_type_names[strategy->type]);
     if (strategy->type == STRATEGY_STEPS)
         write_steps(writer, strategy);
     else
@@ -86,14 +87,14 @@ static void write_strategy(struct json_writer *writer, const struct renewal_stra
     if (strategy->type == STRATEGY_UNTIL)
         write_number(writer, "at", strategy->until_ms);
     if (strategy->type == STRATEGY_OWN)
-        write_bytes(writer, "name", strategy->test_key);
+        write_bytes(writer, "name", strategy->test->key);
     if (strategy->type == STRATEGY_WHILE) {
-        write_bytes(writer, "key", strategy->test_key);
-        if (strategy->test_value.at != NULL) {
-            write_bytes(writer, "equals", strategy->test_value);
+        write_bytes(writer, "key", strategy->test->key);
+        if (strategy->test->value.at != NULL) {
+            write_bytes(writer, "equals", strategy->test->value);
         } else {
             json_write_key(writer, "exists");
-            json_write_bool(writer, strategy->test_exists);
+            json_write_bool(writer, strategy->test->exists);
         }
     }
     json_write_object_end(writer);
@@ -109,17 +110,18 @@ void renewal_spec_write(struct json_writer *writer, const struct renewal_spec *s
                         enum spec_detail detail)
 {
     bool whole = detail == SPEC_WHOLE;
-    if (spec->name.size > 0)
-        write_bytes(writer, "name", spec->name);
+    const struct renewal_more *more = spec->more;
+    if (more->name.size > 0)
+        write_bytes(writer, "name", more->name);
     write_sources(writer, spec);
     write_strategy(writer, &spec->strategy);
     write_number(writer, "every", spec->every_ms);
     if (whole || spec->max_retries != RENEWAL_RETRIES_DEFAULT)
         write_number(writer, "max_retries", spec->max_retries);
-    if (whole || !bytes_are(spec->redis, RENEWAL_REDIS_DEFAULT))
-        write_bytes(writer, "redis", spec->redis);
-    if (spec->owner.at != NULL)
-        write_bytes(writer, "owner", spec->owner);
+    if (whole || !bytes_are(more->redis, RENEWAL_REDIS_DEFAULT))
+        write_bytes(writer, "redis", more->redis);
+    if (more->owner.at != NULL)
+        write_bytes(writer, "owner", more->owner);
     if (whole || spec->may_shorten)
         write_truth(writer, "shorten", spec->may_shorten);
     if (whole || spec->may_limit)
