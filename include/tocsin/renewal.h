@@ -145,7 +145,8 @@ struct tocsin_renewal {
     size_t step_count;
     int64_t until_ms; /* since 1970; no TTL goes beyond */
 
-    int64_t every_ms;     /* below every TTL; 0: a third of it */
+    int64_t every_ms; /* below every TTL; 0: a third of it */
+    bool no_retries;
     uint32_t max_retries; /* beats in a row that may fail; 0: 3 */
     const char *store;    /* NULL: "default" */
     const char *owner;    /* the value that the keys must have; NULL: any */

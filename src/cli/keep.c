@@ -40,7 +40,8 @@ struct keep {
     const char *condition; /* --while */
     const char *owner;
     const char *redis;
-    uint64_t max_retries; /* 0: not said */
+    uint64_t max_retries;
+    bool has_max_retries;
     bool shorten;
     bool persistent;
     bool wait;
@@ -118,7 +119,9 @@ static bool read_redis(const char *value, void *into)
 
 static bool read_max_retries(const char *value, void *into)
 {
-    return options_whole(value, 1, 1000000, &((struct keep *)into)->max_retries);
+    struct keep *keep = into;
+    keep->has_max_retries = true;
+    return options_whole(value, 0, 1000000, &keep->max_retries);
 }
 
 static bool read_shorten(const char *value, void *into)
@@ -160,7 +163,7 @@ static const struct option_row keep_rows[] = {
     {"--redis", "NAME", "on this server of the configuration (default)", "a name", read_redis},
     {"--name", "TEXT", "what it is for", "a text", read_name},
     {"--max-retries", "N", "so many rounds in a row may fail (3)",
-     "a whole number from 1 to 1000000", read_max_retries},
+     "a whole number from 0 to 1000000", read_max_retries},
     {"--shorten", NULL, "also keys that live longer than that", "", read_shorten},
     {"--persistent", NULL, "also keys that live for ever", "", read_persistent},
     {"--wait", NULL, "for the first round, and say what became of the keys", "", read_wait},
@@ -305,7 +308,7 @@ static void write_wish(const struct keep *keep, struct buffer *out)
     write_sources(&writer, keep);
     write_strategy(&writer, keep);
     write_field(&writer, "every", keep->every);
-    if (keep->max_retries > 0) {
+    if (keep->has_max_retries) {
         json_write_key(&writer, "max_retries");
         json_write_uint64(&writer, keep->max_retries);
     }

@@ -169,7 +169,10 @@ static enum tocsin_status spec_of(const struct tocsin_renewals *renewals,
     write_sources(&writer, given);
     write_strategy(&writer, given);
     write_number(&writer, "every", given->every_ms);
-    write_number(&writer, "max_retries", given->max_retries);
+    if (given->no_retries || given->max_retries > 0) {
+        json_write_key(&writer, "max_retries");
+        json_write_int64(&writer, given->no_retries ? 0 : given->max_retries);
+    }
     write_text(&writer, "redis", given->store);
     write_text(&writer, "owner", given->owner);
     json_write_key(&writer, "shorten");

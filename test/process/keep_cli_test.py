@@ -54,10 +54,10 @@ def words_are_keys_or_patterns(server):
 @shared
 def every_option_arrives(server):
     """R-01, R-02."""
-    seen = made(server, "k", "--ttl", "5m", "--every", "2m", "--name", "x y", "--max-retries", "7", "--owner", "me",
+    seen = made(server, "k", "--ttl", "5m", "--every", "2m", "--name", "x y", "--max-retries", "0", "--owner", "me",
                 "--shorten", "--persistent")
     same((seen["strategy"], seen["every"], seen["name"], seen["max_retries"], seen["owner"], seen["shorten"],
-          seen["persistent"]), ({"type": "fixed", "ttl": 300000}, 120000, "x y", 7, "me", True, True))
+          seen["persistent"]), ({"type": "fixed", "ttl": 300000}, 120000, "x y", 0, "me", True, True))
     seen = made(server, "k")
     same((seen["strategy"], seen["every"], seen["shorten"], seen["persistent"]),
          ({"type": "fixed", "ttl": 300000}, 30000, False, False), "as the server is configured")
@@ -79,7 +79,7 @@ def what_is_wrong_is_refused(server):
     for words, part in (([], "a key, a pattern, --key or --prefix is needed"), (["--ttl", "5m"], "is needed"),
                         (["k", "--until", "1", "--steps", "1m"], "one of them"), (["pasue", "x"], "did you mean pause?"),
                         (["k", "--steps", "1m", "--ttl", "1m"], "leave out --ttl"), (["k", "--tll", "1m"], "--ttl?"),
-                        (["k", "--max-retries", "0"], "1 to 1000000"), (["k", "--while", "=1"], "KEY=VALUE"),
+                        (["k", "--max-retries", "x"], "0 to 1000000"), (["k", "--while", "=1"], "KEY=VALUE"),
                         ([""], "empty"), (["k", "--ttl", "soon"], "a duration such as"), (["k", "--every", ""], "a duration"), (["show"], "the id of a renewal"), (["pause"], "the id of a renewal")):
         holds(refused(server, *words, code=2), part)
     for words, part in ((["k", "--ttl", "1ms"], "ttl"), (["k", "--ttl", "1m", "--every", "1m"], "every"),

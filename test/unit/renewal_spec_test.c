@@ -203,7 +203,7 @@ static const struct {
     {"{\"keys\":[\"a\"],\"every\":600,\"strategy\":{\"type\":\"steps\",\"steps\":[{\"count\":1,"
      "\"ttl\":900},{\"ttl\":600}]}}",
      "every"},
-    {"{\"keys\":[\"a\"],\"max_retries\":0}", "max_retries"},
+    {"{\"keys\":[\"a\"],\"max_retries\":-1}", "max_retries"},
     {"{\"keys\":[\"a\"],\"max_retries\":1000001}", "max_retries"},
     {"{\"keys\":[\"a\"],\"max_retries\":\"3\"}", "max_retries"},
     {"{\"keys\":[\"a\"],\"redis\":\"\"}", "redis"},

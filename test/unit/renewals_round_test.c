@@ -296,6 +296,13 @@ BOTH(R_06_too_many_failures_in_a_row_end_it_and_partial_ones_do_not)
                                "FAILED a: 3 rounds in a row have failed: k0: missing");
 }
 
+BOTH(R_01_one_that_may_not_fail_at_all_ends_with_its_first_failure)
+{
+    enroll("a", "{\"keys\":[\"k0\"],\"every\":\"10s\",\"max_retries\":0}");
+    field_is("a", "status", "FAILED");
+    field_is("a", "why", "a round has failed: k0: missing");
+}
+
 BOTH(R_12_a_success_resets_the_run_of_failures)
 {
     renewal_set_many(&world, "k", 1, 900 * SECOND);

@@ -227,9 +227,13 @@ void renewal_rounded(struct renewal *renewal, bool failed, bool good, bool again
     else if (last.of[KEY_MISSING] + last.of[KEY_REFUSED] > 0)
         renewal_tell(renewal);
     if (renewal->failures > renewal->spec->max_retries) {
+        const char *last_why = trouble_why(renewal->trouble);
         char why[WHY_BYTES];
-        (void)snprintf(why, sizeof why, "%u rounds in a row have failed: %.100s", renewal->failures,
-                       trouble_why(renewal->trouble));
+        if (renewal->failures == 1)
+            (void)snprintf(why, sizeof why, "a round has failed: %.100s", last_why);
+        else
+            (void)snprintf(why, sizeof why, "%u rounds in a row have failed: %.100s",
+                           renewal->failures, last_why);
         renewal_end(renewal, RENEWAL_FAILED, why);
     } else if (again) {
         retry_soon(renewal);

@@ -155,15 +155,16 @@ static bool read_bool(struct reading *reading, bool *ret_value)
     return true;
 }
 
-static bool read_whole(struct reading *reading, int64_t most, int64_t *ret_value)
+static bool read_whole(struct reading *reading, int64_t least, int64_t most, int64_t *ret_value)
 {
     char complaint[64];
     if (!json_read_expect(&reading->json, JSON_READ_NUMBER) ||
         !json_read_int64(&reading->json, ret_value))
         return false;
-    if (*ret_value >= 1 && *ret_value <= most)
+    if (*ret_value >= least && *ret_value <= most)
         return true;
-    (void)snprintf(complaint, sizeof complaint, "must be from 1 to %lld", (long long)most);
+    (void)snprintf(complaint, sizeof complaint, "must be from %lld to %lld", (long long)least,
+                   (long long)most);
     return complain(reading, complaint);
 }
 
@@ -271,7 +272,7 @@ static bool read_steps(struct reading *reading)
         int64_t count = 0;
         size_t which;
         while (json_read_field(&reading->json, &keys, &which)) {
-            if (which == 0 ? !read_whole(reading, INT64_C(1000000000), &count)
+            if (which == 0 ? !read_whole(reading, 1, INT64_C(1000000000), &count)
                            : !read_duration(reading, 1, &step.ttl_ms))
                 return false;
         }
@@ -406,7 +407,7 @@ static bool read_field(struct reading *reading, size_t which)
         reading->every_given = true;
         return read_duration(reading, 1, &reading->every_ms);
     case F_MAX_RETRIES:
-        return read_whole(reading, RENEWAL_RETRIES_MAX, &reading->max_retries);
+        return read_whole(reading, 0, RENEWAL_RETRIES_MAX, &reading->max_retries);
     case F_REDIS:
         return read_name(reading, RENEWAL_REDIS_BYTES_MAX, &reading->redis);
     case F_OWNER:
