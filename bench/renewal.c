@@ -207,7 +207,7 @@ static void part_many(struct results *results, const struct options *options)
 
 static double benchmark_rate(const struct redis_child *redis)
 {
-    char command[256], line[256];
+    char command[256], line[16384]; /* how far it is, too, all in one line */
     double rate = 0;
     snprintf(command, sizeof command,
              "redis-benchmark -p %u -c 1 -P %d -n 1000000 -r %d -q PEXPIRE key:__rand_int__ 90000 "

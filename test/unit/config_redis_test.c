@@ -231,7 +231,7 @@ TEST(config_takes_addresses_of_redis_apart)
                                       "a=redis://h:1/1000001"};
     for (size_t i = 0; i < sizeof good / sizeof good[0]; i++) {
         struct redis_url url = {.port = 0};
-        struct bytes name;
+        struct bytes name = {NULL, 0};
         if (!config_form_redis(good[i].text) ||
             !redis_url_split(config_form_redis_url(good[i].text, &name), &url))
             fail_msg("%s is refused", good[i].text);

@@ -42,10 +42,12 @@ static bool in_a_crowd(struct renewals *all)
     return ++all->crowd > CROWD;
 }
 
-/* A strategy of steps counts its rounds: with an early one it would end sooner. */
+/* Strategies of steps count their rounds, and those of a program may: with an early one they would
+ * end sooner. */
 int64_t renewal_second_ms(const struct renewal *renewal)
 {
-    bool may_be_early = renewal->spec->strategy.type != STRATEGY_STEPS;
+    enum strategy_type type = renewal->spec->strategy.type;
+    bool may_be_early = type != STRATEGY_STEPS && type != STRATEGY_OWN;
     return in_a_crowd(renewal->all) && may_be_early ? renewal_spread_ms(renewal)
                                                     : renewal->spec->every_ms;
 }

@@ -358,9 +358,8 @@ static bool test_fails(const struct renewal_strategy *strategy, const struct key
     return job->holds != strategy->test->exists;
 }
 
-static void looked(struct key_job *job)
+static void take_look(struct round *round, struct key_job *job)
 {
-    struct round *round = job->arg;
     const struct renewal_strategy *strategy = &round->renewal->spec->strategy;
     round->open--;
     round->looking = round->testing = false;
@@ -371,9 +370,23 @@ static void looked(struct key_job *job)
     } else {
         take_page(round, job);
     }
-    if (round->look == NULL || job != &round->look->job)
-        own_look_free((struct own_look *)job);
+}
+
+static void looked(struct key_job *job)
+{
+    struct round *round = job->arg;
     struct renewals *all = round->all;
+    take_look(round, job);
+    go_on(round);
+    renewals_flush(all);
+}
+
+static void own_looked(struct key_job *job)
+{
+    struct round *round = job->arg;
+    struct renewals *all = round->all;
+    take_look(round, job);
+    own_look_free((struct own_look *)job);
     go_on(round);
     renewals_flush(all);
 }
@@ -387,13 +400,13 @@ static bool give_own(struct round *round, const struct tocsin_strategy *strategy
     struct own_look *look = own_look_create(renewal_id(renewal), &context);
     if (look == NULL) {
         break_off(round, KEY_FAILED, NO_MEMORY_WHY);
-        return false;
+        return true; /* nothing else is to be given instead */
     }
     look->strategy = strategy;
     look->generator = generator;
     look->room = round->all->limits.scan_keys + 1; /* one too many is found, and told */
     look->job.verb = strategy != NULL ? KEY_TEST : KEY_SCAN;
-    look->job.done = looked;
+    look->job.done = own_looked;
     look->job.arg = round;
     round->looking = true;
     round->testing = strategy != NULL;
