@@ -100,7 +100,7 @@ struct tocsin_wheel_config {
 };
 
 #define TOCSIN_WHEEL_TIMERS_DEFAULT 16777216u
-#define TOCSIN_WHEEL_TIMERS_MAX 100000000u
+#define TOCSIN_WHEEL_TIMERS_MAX 1000000000u
 
 /* INVALID (ret_why says what is), NO_MEMORY. config and ret_why may be NULL. A hundred
  * million timers need a geometry of at most 960 000 slots, "fine" has 2048. */

@@ -124,8 +124,9 @@ static bool check_level(struct recount *recount, uint32_t number)
 static bool check_free(const struct recount *recount, size_t free_nodes)
 {
     const struct tocsin_wheel *wheel = recount->wheel;
+    uint32_t spare = NODE_NONE;
     if (wheel->spare.id != 0) {
-        uint32_t spare = (uint32_t)wheel->spare.id;
+        spare = (uint32_t)wheel->spare.id;
         if (spare >= wheel->used_nodes || wheel->nodes[spare].level != NODE_FREE ||
             wheel->spare.id != node_handle(wheel, spare).id)
             return wrong(recount, "the spare node %" PRIu32 " is not free", spare);
@@ -135,8 +136,8 @@ static bool check_free(const struct recount *recount, size_t free_nodes)
         return wrong(recount, "%zu nodes are free, the books say %" PRIu32, free_nodes,
                      wheel->free_count);
     for (uint32_t i = wheel->free_node; i != NODE_NONE; i = wheel->nodes[i].link.next) {
-        if (i >= wheel->used_nodes || wheel->nodes[i].level != NODE_FREE ||
-            i == (uint32_t)wheel->spare.id || free_nodes-- == 0)
+        if (i >= wheel->used_nodes || wheel->nodes[i].level != NODE_FREE || i == spare ||
+            free_nodes-- == 0)
             return wrong(recount, "the list of free nodes is broken at %" PRIu32, i);
     }
     return free_nodes == 0 || wrong(recount, "%zu free nodes are not on the list", free_nodes);

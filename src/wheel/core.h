@@ -88,6 +88,16 @@ struct level {
     uint32_t in_use; /* how many slots have timers */
 };
 
+/* Every head and node of the largest wheel has a position. */
+_Static_assert(HEAD_FIRST + 2 +
+                       (UINT64_C(1) * TOCSIN_WHEEL_LEVELS_MAX * TOCSIN_WHEEL_SLOTS_MAX +
+                        8 * GEOMETRY_OVERFLOW_SLOTS) *
+                           SUBLISTS +
+                       (UINT64_C(1) * TOCSIN_WHEEL_TIMERS_MAX + NODE_SPARE) * NODE_LINKS <=
+                   UINT32_MAX,
+               "positions have 32 bits");
+_Static_assert(sizeof(struct node) == 32, "two a cache line, none across two");
+
 /* The levels of a wheel, then those of late and ready. */
 enum { LEVELS_MAX = GEOMETRY_LEVELS_MAX + 2 };
 
