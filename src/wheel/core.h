@@ -41,7 +41,7 @@
 #include "wheel/occupancy.h"
 #include <tocsin/wheel.h>
 
-#define SUBLISTS 8u
+#define SUBLISTS 4u
 
 /* Positions. In an empty list's head both are 0. */
 struct link {
