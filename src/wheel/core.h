@@ -5,16 +5,18 @@
  *
  * One array of links, addressed by 32-bit positions (docs/decisions/0003):
  *
- *   heads   8 bytes each, SUBLISTS of them a slot
+ *   heads   8 bytes each, one or SUBLISTS of them a slot
  *   nodes   32 bytes each: link, due, cookie, level, generation. A handle is the
  *           node's index (0, 1, 2 ...) and generation.
  *
- * A slot is SUBLISTS lists, circular and doubly linked, of timers in no order; which
- * of them a timer is in follows from its index. Heads and nodes are links of the
- * same array, so a timer is taken out by two stores, without a question about where
- * it is; and a slot is drained along SUBLISTS ways at once, so that the misses on
- * their nodes overlap. An empty list's head is zero, and position 0 is nobody's: a
- * new wheel touches none of its heads.
+ * A slot's timers are in lists, circular and doubly linked, in no order. Heads and
+ * nodes are links of the same array, so a timer is taken out by two stores, without
+ * a question about where it is. A list must be followed node by node, and each may
+ * be a cache miss. So lists are drained from both ends, and a slot of a higher level
+ * has SUBLISTS of them (which one a timer is in follows from its index): the misses
+ * of twice as many ways overlap. On the first level one list is enough: what has just
+ * moved down is in the cache, and most slots hold few timers. An empty list's head is
+ * zero, and position 0 is nobody's: a new wheel touches none of its heads.
  *
  * A timer lies on the lowest level that can hold it: the level's slots are
  * numbered in absolute time (tick / level's ticks), and a slot fits when it is
@@ -41,6 +43,7 @@
 #include "wheel/occupancy.h"
 #include <tocsin/wheel.h>
 
+/* Lists of a slot above the first level. */
 #define SUBLISTS 4u
 
 /* Positions. In an empty list's head both are 0. */
@@ -63,8 +66,7 @@ enum {
     NODE_RESERVED = 34, /* an inbox holds it for a push to come or to be drained */
 };
 
-/* The first head; position 0 is nobody's. A line further on, for all slots' heads to
- * share as few lines as they can. */
+/* The position of the first head, at the start of a cache line; 0 is nobody's. */
 enum { HEAD_FIRST = 8 };
 
 enum { NODE_LINKS = sizeof(struct node) / sizeof(struct link) };
@@ -206,8 +208,7 @@ static inline struct place place_for(const struct tocsin_wheel *wheel, uint64_t 
     }
 }
 
-/* Lists. */
-/* The head of a slot's first list; and of the list for a timer. */
+/* Lists: the head of a slot's first one, and of the one for a timer. */
 static inline uint32_t slot_heads(const struct tocsin_wheel *wheel, struct place place)
 {
     const struct level *level = &wheel->levels[place.level];

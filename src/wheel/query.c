@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Questions that change nothing: when next, how many, where. */
+#include <string.h>
+
 #include "wheel/core.h"
 
 bool tocsin_wheel_wake(const struct tocsin_wheel *wheel, uint64_t *ret_at)
@@ -60,21 +62,12 @@ bool tocsin_wheel_next_due(const struct tocsin_wheel *wheel, uint64_t *ret_due)
     return true;
 }
 
-static size_t slot_count(const struct tocsin_wheel *wheel, struct place place)
-{
-    size_t count = 0;
-    uint32_t head = slot_heads(wheel, place);
-    for (uint32_t end = head + wheel->levels[place.level].lists; head < end; head++) {
-        uint32_t at = wheel->links[head].next;
-        for (; at != 0 && at != head; at = wheel->links[at].next)
-            count++;
-    }
-    return count;
-}
-
+/* The nodes lie in a row: to look at all of them is far cheaper than to follow lists. */
 static size_t level_count_pending(const struct tocsin_wheel *wheel, size_t level)
 {
     size_t pending = 0;
+    if (wheel->levels[level].in_use == 0)
+        return 0;
     for (uint32_t i = 0; i < wheel->used_nodes; i++)
         pending += wheel->nodes[i].level == level;
     return pending;
@@ -125,11 +118,18 @@ bool tocsin_wheel_describe_level(const struct tocsin_wheel *wheel, size_t level,
     return true;
 }
 
-size_t tocsin_wheel_slot_count(const struct tocsin_wheel *wheel, size_t level, uint32_t slot)
+bool tocsin_wheel_slot_counts(const struct tocsin_wheel *wheel, size_t level, uint32_t *ret_counts)
 {
-    if (level >= wheel->level_count || slot >= wheel->levels[level].slots)
-        return 0;
-    return slot_count(wheel, (struct place){(uint32_t)level, slot});
+    if (level >= wheel->level_count)
+        return false;
+    const struct level *from = &wheel->levels[level];
+    memset(ret_counts, 0, from->slots * sizeof *ret_counts);
+    for (uint32_t i = 0; i < wheel->used_nodes && from->in_use > 0; i++) {
+        const struct node *node = &wheel->nodes[i];
+        if (node->level == level)
+            ret_counts[level_place(from, level_number(from, tick_of_due(wheel, node->due)))]++;
+    }
+    return true;
 }
 
 void tocsin_wheel_walk(struct tocsin_wheel *wheel,

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Giving memory back. A node cannot move, its index is in a handle somebody holds:
- * what can go is the free nodes behind the last one in use. A chunk can move, so
- * the arena shrinks to what is used. */
+ * what can go is the free nodes behind the last one in use. */
 #include "wheel/core.h"
 
 /* A node's generation goes with it, so the nodes that come back in its place must
@@ -12,7 +11,7 @@ static bool node_may_go(const struct node *node)
     return node->level == NODE_FREE && node->generation <= UINT32_MAX / 2;
 }
 
-static void trim_nodes(struct tocsin_wheel *wheel)
+void tocsin_wheel_trim(struct tocsin_wheel *wheel)
 {
     uint32_t used = wheel->used_nodes;
     for (; used > 0 && node_may_go(&wheel->nodes[used - 1]); used--) {
@@ -33,9 +32,4 @@ static void trim_nodes(struct tocsin_wheel *wheel)
     }
     region_shrink(&wheel->slab, slab_bytes(wheel, used));
     slab_set_room(wheel);
-}
-
-void tocsin_wheel_trim(struct tocsin_wheel *wheel)
-{
-    trim_nodes(wheel);
 }
