@@ -86,7 +86,7 @@ static uint32_t slot_take_one(struct tocsin_wheel *wheel, struct place place, si
         slot_emptied(wheel, place);
         return node_index(wheel, ends.next);
     }
-    uint32_t taken = turn % 2 == 0 ? ends.next : ends.prev;
+    uint32_t taken = turn % 2 != 0 ? ends.next : ends.prev;
     link_out(links, links[taken]);
     return node_index(wheel, taken);
 }

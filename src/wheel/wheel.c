@@ -357,14 +357,8 @@ enum tocsin_status tocsin_wheel_arm_after(struct tocsin_wheel *wheel, uint64_t d
 /* NULL: take the long way. */
 static inline struct node *node_short(const struct tocsin_wheel *wheel, struct tocsin_timer timer)
 {
-    uint32_t index = (uint32_t)timer.id;
-    if (index >= wheel->used_nodes)
-        return NULL;
-    struct node *node = &wheel->nodes[index];
-    if (node->generation != timer.id >> 32 || !node_is_pending(node) ||
-        node->link.next == node->link.prev)
-        return NULL;
-    return node;
+    struct node *node = node_pending(wheel, timer);
+    return node != NULL && node->link.next != node->link.prev ? node : NULL;
 }
 
 enum tocsin_status tocsin_wheel_rearm(struct tocsin_wheel *wheel, struct tocsin_timer timer,
