@@ -156,6 +156,7 @@ struct tocsin_wheel_stats {
     size_t overflow; /* of these, beyond the last level that was asked for */
     size_t late;     /* of these, armed already due and not yet taken */
     size_t max_timers;
+    size_t room;    /* as many fit into what is committed */
     size_t levels;  /* with those added for overflow */
     size_t bytes;   /* committed, all told */
     uint64_t fired; /* since create */

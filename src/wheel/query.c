@@ -91,6 +91,7 @@ void tocsin_wheel_describe(const struct tocsin_wheel *wheel, struct tocsin_wheel
         .pending = tocsin_wheel_count(wheel),
         .late = level_count_pending(wheel, wheel->late) + level_count_pending(wheel, wheel->ready),
         .max_timers = wheel->max_timers,
+        .room = wheel->node_room,
         .levels = wheel->level_count,
         .bytes = wheel->body.committed_bytes + wheel->slab.committed_bytes,
         .fired = wheel->fired,

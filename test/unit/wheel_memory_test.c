@@ -234,6 +234,7 @@ TEST(wheel_needs_32_bytes_a_timer)
     struct tocsin_wheel_stats stats;
     tocsin_wheel_describe(wheel, &stats);
     assert_true(stats.bytes <= 256 * 1024);
+    struct tocsin_wheel_stats empty = stats;
     size_t before = 0;
     for (uint64_t i = 0; i < 16 * 65536; i++) {
         assert_int_equal(tocsin_wheel_arm(wheel, i * 7919 % 60000, i, NULL), TOCSIN_OK);
@@ -243,6 +244,8 @@ TEST(wheel_needs_32_bytes_a_timer)
         if (before > 0)
             assert_int_equal(stats.bytes - before, 32 * 65536);
         before = stats.bytes;
+        assert_true(stats.room >= i + 1);
+        assert_int_equal(stats.bytes - empty.bytes, 32 * (stats.room - empty.room));
     }
     tocsin_wheel_destroy(wheel);
 }
