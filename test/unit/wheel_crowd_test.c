@@ -177,3 +177,38 @@ TEST(wheel_crowded_slots_do_what_an_array_does)
         tocsin_wheel_destroy(crowd.wheel);
     }
 }
+
+/* W-09: what the levels and their slots say they hold is what is pending, through all moves. */
+TEST(wheel_counts_the_timers_of_each_level_and_slot)
+{
+    struct crowd crowd;
+    crowd_init(&crowd, "game", 1, 9973 * 7);
+    struct tocsin_wheel *wheel = crowd.wheel;
+    for (uint64_t now = 0; now < 1000000; now += 9973) {
+        (void)take_all(wheel, now);
+        assert_int_equal(tocsin_wheel_arm(wheel, 0, 0, NULL), TOCSIN_OK); /* late */
+        struct tocsin_wheel_stats stats;
+        struct tocsin_wheel_level_stats level;
+        tocsin_wheel_describe(wheel, &stats);
+        size_t pending = stats.late, overflow = 0;
+        for (size_t i = 0; tocsin_wheel_describe_level(wheel, i, &level); i++) {
+            uint32_t counts[300] = {0}, occupied = 0;
+            size_t timers = 0;
+            assert_true(level.slots <= 300 && tocsin_wheel_slot_counts(wheel, i, counts));
+            for (uint32_t slot = 0; slot < level.slots; slot++) {
+                timers += counts[slot];
+                occupied += counts[slot] > 0;
+            }
+            assert_int_equal(timers, level.pending);
+            assert_int_equal(occupied, level.occupied);
+            pending += timers;
+            overflow += level.overflow ? timers : 0;
+        }
+        assert_int_equal(stats.late, 1);
+        assert_int_equal(stats.overflow, overflow);
+        assert_int_equal(stats.pending, pending);
+        assert_int_equal(tocsin_wheel_count(wheel), pending);
+    }
+    assert_false(tocsin_wheel_slot_counts(wheel, 99, NULL));
+    tocsin_wheel_destroy(wheel);
+}
