@@ -244,12 +244,9 @@ void slab_set_room(struct tocsin_wheel *wheel);
 void slot_mark(struct tocsin_wheel *wheel, struct place place);
 void slot_emptied(struct tocsin_wheel *wheel, struct place place);
 
-/* The two stores, for a timer that is not the only one of its list. A store fetches its
- * line only when those before it are done; asking beforehand lets the misses overlap. */
+/* The two stores, for a timer that is not the only one of its list. */
 static inline void link_out(struct link *links, struct link link)
 {
-    __builtin_prefetch(&links[link.next]);
-    __builtin_prefetch(&links[link.prev]);
     links[link.next].prev = link.prev;
     links[link.prev].next = link.next;
 }
