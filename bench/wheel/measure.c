@@ -88,6 +88,8 @@ static void churn_child(const void *arg, void *result)
     if (structure->bytes != NULL && structure->bytes(self) > taken)
         taken = structure->bytes(self);
     figures->bytes = (double)taken / workload->pending;
+    if (structure->timer_bytes != NULL)
+        figures->timer_bytes = structure->timer_bytes(self);
     run_steady(task, self, &firing, workload->start_ms, figures);
 
     const struct step *steps = workload->churn;

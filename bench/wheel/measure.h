@@ -16,6 +16,7 @@ struct figures {
     double expire_ns;    /* per timer, all of them */
     double expire_turns; /* times the clock moved for that */
     double bytes;        /* per timer, without handle_bytes */
+    double timer_bytes;  /* a timer's own, where that is known */
 };
 
 /* Pairs, re-arms, the running clock, and memory. */

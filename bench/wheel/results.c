@@ -45,6 +45,7 @@ void results_add(struct results *results, const struct structure *structure,
     bench_sample(&cell->expire, figures->expire_ns);
     bench_sample(&cell->expire_turns, figures->expire_turns);
     bench_sample(&cell->bytes, figures->bytes);
+    bench_sample(&cell->timer_bytes, figures->timer_bytes);
 }
 
 void results_add_yardsticks(struct results *results, const struct yardsticks *yardsticks)

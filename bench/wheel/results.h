@@ -18,7 +18,8 @@ struct cell {
     const struct structure *structure;
     enum dist dist;
     uint32_t pending;
-    struct bench_samples pair, rearm, steady, steady_fired, expire, expire_turns, bytes;
+    struct bench_samples pair, rearm, steady, steady_fired, expire, expire_turns, bytes,
+        timer_bytes;
 };
 
 struct results {

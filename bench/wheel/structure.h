@@ -52,6 +52,8 @@ struct structure {
     bool (*idle)(void *self);
     /* What it says itself that it takes. NULL: it does not tell. */
     size_t (*bytes)(void *self);
+    /* What a timer takes, without what does not grow with them; NULL: not known. */
+    double (*timer_bytes)(void *self);
 };
 
 extern const struct structure structure_tocsin;

@@ -90,17 +90,18 @@ static void add_absolutes(struct list *list, const struct results *results)
     double miss = results_miss_ns(results);
     if (ours == NULL)
         return;
-    double pair = bench_median(&ours->pair), bytes = bench_median(&ours->bytes);
+    double pair = bench_median(&ours->pair), bytes = bench_median(&ours->timer_bytes);
     if (miss > 0)
         note(add(list, "x", 0.5, pair / miss, "cancel + arm, 1M uniform, part of a memory miss"),
              "%.1f ns against %.1f ns, the cheaper of small (%.1f) and huge pages (%.1f)", pair,
              miss, bench_median(&results->miss_small), bench_median(&results->miss_huge));
     note(add(list, "bytes", 16, bytes - DUE_BYTES - COOKIE_BYTES - GENERATION_BYTES,
              "links per pending timer, 1M"),
-         "all but due time (8), cookie (8) and generation (4); slots and slack included");
+         "all but due time (8), cookie (8) and generation (4)");
     note(add(list, "bytes", 32, bytes, "memory per pending timer, 1M"),
-         "a caller that may want to cancel keeps a handle of %zu more",
-         ours->structure->handle_bytes);
+         "%.1f with slots, bitmaps and the rest of the last step of 2 MiB; a caller that may want "
+         "to cancel keeps a handle of %zu more",
+         bench_median(&ours->bytes), ours->structure->handle_bytes);
 }
 
 static void add_log_expiry(struct list *list, const struct results *results, uint32_t pending)

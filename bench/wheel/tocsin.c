@@ -17,6 +17,7 @@ struct tocsin {
     uint32_t count;
     uint64_t now_ms;
     struct firing *firing;
+    struct tocsin_wheel_stats empty; /* before the first timer */
 };
 
 static const char *version(void)
@@ -41,6 +42,7 @@ static void *create(uint32_t timers, uint64_t now_ms, struct firing *firing)
     struct tocsin_why why;
     if (tocsin_wheel_create(&config, &self->wheel, &why) != TOCSIN_OK)
         bench_die("tocsin_wheel_create: %s", why.text);
+    tocsin_wheel_describe(self->wheel, &self->empty);
     self->firing = firing;
     self->count = timers;
     self->now_ms = now_ms;
@@ -106,6 +108,16 @@ static size_t bytes(void *data)
     return stats.bytes;
 }
 
+static double timer_bytes(void *data)
+{
+    struct tocsin *self = data;
+    struct tocsin_wheel_stats stats;
+    tocsin_wheel_describe(self->wheel, &stats);
+    if (stats.room == self->empty.room)
+        return 0;
+    return (double)(stats.bytes - self->empty.bytes) / (double)(stats.room - self->empty.room);
+}
+
 const struct structure structure_tocsin = {
     .name = "tocsin",
     .handle_bytes = sizeof(struct tocsin_timer),
@@ -118,4 +130,5 @@ const struct structure structure_tocsin = {
     .turns = true,
     .idle = idle,
     .bytes = bytes,
+    .timer_bytes = timer_bytes,
 };

@@ -20,12 +20,11 @@
  * Cost      arm, rearm and cancel O(1); taking due timers O(1) each, amortised;
  *           passing over time in which nothing is due costs by the number of
  *           levels, not by the time.
- * Memory    28 bytes a timer, in steps that double up to 2 MiB: 32 at a million,
- *           64 at fifty thousand. An empty wheel has 640 KiB set aside ("fine"),
- *           of which it touches little. Taken as the
- *           number of pending timers rises and kept for the next ones;
- *           tocsin_wheel_trim gives it back. Only create and arm ask for memory; a
- *           refusal is a status and leaves the wheel as it was.
+ * Memory    32 bytes a timer, in steps that double up to 2 MiB, which are 65536
+ *           timers. Beside them a wheel takes 128 KiB ("fine"), of which it touches
+ *           little. Taken as the number of pending timers rises and kept for the
+ *           next ones; tocsin_wheel_trim gives it back. Only create and arm ask for
+ *           memory; a refusal is a status and leaves the wheel as it was.
  * Threads   one at a time per wheel, no locks inside. Other threads arm and
  *           cancel through an inbox (inbox.h).
  */
@@ -100,10 +99,9 @@ struct tocsin_wheel_config {
 };
 
 #define TOCSIN_WHEEL_TIMERS_DEFAULT 16777216u
-#define TOCSIN_WHEEL_TIMERS_MAX 100000000u
+#define TOCSIN_WHEEL_TIMERS_MAX 1000000000u
 
-/* INVALID (ret_why says what is), NO_MEMORY. config and ret_why may be NULL. A hundred
- * million timers need a geometry of at most 960 000 slots, "fine" has 2048. */
+/* INVALID (ret_why says what is), NO_MEMORY. config and ret_why may be NULL. */
 enum tocsin_status tocsin_wheel_create(const struct tocsin_wheel_config *config,
                                        struct tocsin_wheel **ret_wheel, struct tocsin_why *ret_why);
 /* Not from a callback, and after the inboxes of this wheel. NULL is fine. */
@@ -149,7 +147,6 @@ bool tocsin_wheel_wake(const struct tocsin_wheel *wheel, uint64_t *ret_at);
  * pending. */
 bool tocsin_wheel_next_due(const struct tocsin_wheel *wheel, uint64_t *ret_due);
 
-/* Counted when asked: costs by the number of slots, 2 microseconds for "fine". */
 size_t tocsin_wheel_count(const struct tocsin_wheel *wheel);
 uint64_t tocsin_wheel_now(const struct tocsin_wheel *wheel);
 
@@ -159,6 +156,7 @@ struct tocsin_wheel_stats {
     size_t overflow; /* of these, beyond the last level that was asked for */
     size_t late;     /* of these, armed already due and not yet taken */
     size_t max_timers;
+    size_t room;    /* as many fit into what is committed */
     size_t levels;  /* with those added for overflow */
     size_t bytes;   /* committed, all told */
     uint64_t fired; /* since create */
@@ -175,12 +173,16 @@ struct tocsin_wheel_level_stats {
     bool overflow;
 };
 
+/* The pending timers of a level are counted when somebody asks, by a look at each timer of
+ * the wheel (some milliseconds a million), unless the level is empty. So are those that
+ * are late and those in overflow. */
 void tocsin_wheel_describe(const struct tocsin_wheel *wheel, struct tocsin_wheel_stats *ret_stats);
 /* False when there is no such level. */
 bool tocsin_wheel_describe_level(const struct tocsin_wheel *wheel, size_t level,
                                  struct tocsin_wheel_level_stats *ret_stats);
-/* How many timers a slot of a level holds: for pictures. */
-size_t tocsin_wheel_slot_count(const struct tocsin_wheel *wheel, size_t level, uint32_t slot);
+/* How many timers each slot of a level holds, for pictures: room for all of its slots.
+ * Costs a look at every timer. False when there is no such level. */
+bool tocsin_wheel_slot_counts(const struct tocsin_wheel *wheel, size_t level, uint32_t *ret_counts);
 
 /* Every pending timer once, in no order, until fn answers false. fn may cancel and
  * rearm; what it arms may or may not be visited, but does not make the walk longer. */

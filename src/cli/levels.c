@@ -37,6 +37,8 @@ size_t levels_drawn(const struct tocsin_wheel *wheel, size_t max, bool *ret_empt
 static void strip_read(struct strip *strip, const struct tocsin_wheel *wheel, size_t level,
                        const struct tocsin_wheel_level_stats *stats, int cells)
 {
+    static uint32_t counts[TOCSIN_WHEEL_SLOTS_MAX]; /* too many for a stack */
+    (void)tocsin_wheel_slot_counts(wheel, level, counts);
     strip->cells = cells;
     strip->hand = -1;
     for (int cell = 0; cell < cells; cell++) {
@@ -45,7 +47,7 @@ static void strip_read(struct strip *strip, const struct tocsin_wheel *wheel, si
         size_t timers = 0;
         to = to > from ? to : from + 1;
         for (uint32_t slot = from; slot < to; slot++)
-            timers += tocsin_wheel_slot_count(wheel, level, slot);
+            timers += counts[slot];
         strip->density[cell] = (double)timers / (double)(to - from);
         if (strip->hand < 0 && stats->current >= from && stats->current < to)
             strip->hand = cell;

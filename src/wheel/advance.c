@@ -13,56 +13,94 @@
  */
 #include "wheel/core.h"
 
-uint32_t bag_take_some(struct tocsin_wheel *wheel, struct place place, uint32_t room,
-                       uint32_t ret[CHUNK_ENTRIES])
+/* As many at a time as their nodes are sure to stay in the nearest cache. */
+enum { BATCH = 32 };
+
+/* A list's first and last timer out, or only the first if there is no more room. at is
+ * where the list begins and ends, and zero when nothing is left. The nodes that come
+ * next are asked for. */
+static uint32_t list_take_ends(const struct tocsin_wheel *wheel, struct link *at, uint32_t room,
+                               uint32_t ret[2])
 {
-    uint32_t last = wheel->bags[place.bag];
-    assert(last != BAG_EMPTY && room > 0);
-    const uint32_t *words = &wheel->arena[last / CHUNK_WORDS * (size_t)CHUNK_WORDS];
-    uint32_t held = last % CHUNK_WORDS - CHUNK_HEAD + 1;
-    uint32_t count = held < room ? held : room;
-    uint32_t before = words[0];
-    if (before != 0 && (count == held || held == CHUNK_ENTRIES)) {
-        /* Full, as every chunk but the last. Its own predecessor is asked for too,
-         * so that reading its indexes does not wait next time. */
-        const uint32_t *next = &wheel->arena[(size_t)before * CHUNK_WORDS];
-        __builtin_prefetch(&wheel->arena[(size_t)next[0] * CHUNK_WORDS]);
-        for (uint32_t i = CHUNK_HEAD; i < CHUNK_WORDS; i++)
-            __builtin_prefetch(&wheel->nodes[next[i]], 1);
+    const struct link *links = wheel->links;
+    uint32_t last = at->prev;
+    ret[0] = at->next;
+    if (ret[0] == last) {
+        *at = (struct link){0, 0};
+        return 1;
     }
-    for (uint32_t i = 0; i < count; i++) {
-        ret[i] = words[last % CHUNK_WORDS - i];
-        __builtin_prefetch(&wheel->nodes[ret[i]], 1);
+    at->next = links[ret[0]].next;
+    __builtin_prefetch(&links[at->next], 1);
+    if (room == 1)
+        return 1;
+    ret[1] = last;
+    if (at->next == last) {
+        *at = (struct link){0, 0};
+        return 2;
     }
-    bag_drop_last(wheel, place, count);
+    at->prev = links[last].prev;
+    __builtin_prefetch(&links[at->prev], 1);
+    return 2;
+}
+
+/* Take up to room timers out of a slot, from both ends of its lists in turn. */
+static uint32_t slot_take_some(struct tocsin_wheel *wheel, struct place place, uint32_t room,
+                               uint32_t ret[BATCH])
+{
+    struct link *links = wheel->links;
+    uint32_t head = slot_heads(wheel, place);
+    struct link at[SUBLISTS];
+    for (uint32_t i = 0; i < SUBLISTS; i++)
+        at[i] = links[head + i];
+    uint32_t count = 0;
+    for (uint32_t before = UINT32_MAX; count != before && count < room;) {
+        before = count;
+        for (uint32_t i = 0; i < SUBLISTS && count < room; i++) {
+            if (at[i].next != 0)
+                count += list_take_ends(wheel, &at[i], room - count, &ret[count]);
+        }
+    }
+    uint32_t emptied = 0;
+    for (uint32_t i = 0; i < SUBLISTS; i++) {
+        links[head + i] = at[i];
+        if (at[i].next != 0) {
+            links[at[i].next].prev = head + i;
+            links[at[i].prev].next = head + i;
+        }
+        emptied |= at[i].next == 0;
+    }
+    if (emptied)
+        slot_emptied(wheel, place);
     return count;
 }
 
-static uint32_t bag_take_one(struct tocsin_wheel *wheel, struct place place)
+/* Take one timer out of a slot with a single list, which is not empty. From its ends in
+ * turn, so that there are two ways along which the misses overlap. */
+static uint32_t slot_take_one(struct tocsin_wheel *wheel, struct place place, size_t turn)
 {
-    enum { AHEAD = 6 };
-    uint32_t last = wheel->bags[place.bag];
-    if (last % CHUNK_WORDS >= CHUNK_HEAD + AHEAD)
-        __builtin_prefetch(&wheel->nodes[wheel->arena[last - AHEAD]], 1);
-    uint32_t index = wheel->arena[last];
-    bag_drop_last(wheel, place, 1);
-    return index;
-}
-
-static struct place place_current(const struct tocsin_wheel *wheel, uint32_t level)
-{
-    return (struct place){level, level_current_bag(&wheel->levels[level])};
+    struct link *links = wheel->links;
+    uint32_t head = slot_heads(wheel, place);
+    struct link ends = links[head];
+    if (ends.next == ends.prev) {
+        links[head] = (struct link){0, 0};
+        slot_emptied(wheel, place);
+        return node_index(wheel, ends.next);
+    }
+    uint32_t taken = turn % 2 != 0 ? ends.next : ends.prev;
+    link_out(links, links[taken]);
+    return node_index(wheel, taken);
 }
 
 /* Move some timers of a level's current slot to where they belong now. */
 static void cascade_some(struct tocsin_wheel *wheel, uint32_t level, size_t *left)
 {
-    uint32_t indexes[CHUNK_ENTRIES];
-    uint32_t room = *left < CHUNK_ENTRIES ? (uint32_t)*left : CHUNK_ENTRIES;
-    uint32_t count = bag_take_some(wheel, place_current(wheel, level), room, indexes);
+    uint32_t taken[BATCH];
+    uint32_t room = *left < BATCH ? (uint32_t)*left : BATCH;
+    uint32_t count = slot_take_some(wheel, place_current(wheel, level), room, taken);
     for (uint32_t i = 0; i < count; i++) {
-        uint64_t tick = tick_of_due(wheel, wheel->nodes[indexes[i]].due);
-        bag_put(wheel, place_for(wheel, tick), indexes[i]);
+        uint32_t index = node_index(wheel, taken[i]);
+        uint64_t tick = tick_of_due(wheel, wheel->nodes[index].due);
+        slot_put(wheel, place_for(wheel, tick), index);
     }
     wheel->moved += count;
     *left -= count;
@@ -79,7 +117,7 @@ static void turn_to(struct tocsin_wheel *wheel, uint64_t tick)
         if (number == level->current)
             break; /* so it is on all levels above */
         level->current = number;
-        if (i > 0 && !bag_is_empty(wheel, level_current_bag(level)))
+        if (i > 0 && !slot_is_empty(wheel, place_current(wheel, i)))
             wheel->to_cascade |= 1u << i;
     }
 }
@@ -126,15 +164,22 @@ bool wheel_next_event(const struct tocsin_wheel *wheel, struct event *ret_event)
 
 uint64_t wheel_event_tick(const struct tocsin_wheel *wheel, const struct event *event)
 {
-    const struct level *level = &wheel->levels[event->level];
-    uint32_t bag = level->first + level_place(level, level_number(level, event->tick));
-    if (event->level == 0 || wheel->bag_chunks[bag] > 1)
+    enum { FEW = 16 };
+    if (event->level == 0)
         return event->tick;
-    const uint32_t *words = &wheel->arena[wheel->bags[bag] / CHUNK_WORDS * (size_t)CHUNK_WORDS];
+    const struct level *level = &wheel->levels[event->level];
+    struct place place = {event->level, level_place(level, level_number(level, event->tick))};
     uint64_t first = event->other;
-    for (uint32_t i = CHUNK_HEAD; i <= wheel->bags[bag] % CHUNK_WORDS; i++) {
-        uint64_t tick = tick_of_due(wheel, wheel->nodes[words[i]].due);
-        first = tick < first ? tick : first;
+    uint32_t seen = 0;
+    for (uint32_t i = 0; i < SUBLISTS; i++) {
+        uint32_t head = slot_heads(wheel, place) + i;
+        uint32_t at = wheel->links[head].next;
+        for (; at != 0 && at != head; at = wheel->links[at].next) {
+            if (++seen > FEW)
+                return event->tick;
+            uint64_t tick = tick_of_due(wheel, wheel->nodes[node_index(wheel, at)].due);
+            first = tick < first ? tick : first;
+        }
     }
     return first;
 }
@@ -143,7 +188,7 @@ uint64_t wheel_event_tick(const struct tocsin_wheel *wheel, const struct event *
 static bool place_due(const struct tocsin_wheel *wheel, uint32_t level, struct place *ret_place)
 {
     *ret_place = place_current(wheel, level);
-    return !bag_is_empty(wheel, ret_place->bag);
+    return !slot_is_empty(wheel, *ret_place);
 }
 
 /* Bring the wheel to where something is due in the first level's current slot. False:
@@ -154,8 +199,7 @@ static bool find_on_time(struct tocsin_wheel *wheel, uint64_t target, size_t *le
     for (;;) {
         while (wheel->to_cascade != 0) {
             uint32_t level = (uint32_t)__builtin_ctz(wheel->to_cascade);
-            uint32_t bag = level_current_bag(&wheel->levels[level]);
-            while (!bag_is_empty(wheel, bag)) {
+            while (!slot_is_empty(wheel, place_current(wheel, level))) {
                 if (*left == 0)
                     return false;
                 cascade_some(wheel, level, left);
@@ -222,7 +266,7 @@ static enum tocsin_status call_begin(struct tocsin_wheel *wheel, uint64_t now, s
     return TOCSIN_OK;
 }
 
-/* The bag to take from next. False: the call is done. */
+/* The slot to take from next. False: the call is done. */
 static bool call_find_due(struct tocsin_wheel *wheel, struct call *call, struct place *ret_place)
 {
     if (wheel->ready_last && find_on_time(wheel, call->target, &call->left, ret_place))
@@ -265,9 +309,9 @@ enum tocsin_status tocsin_wheel_advance(struct tocsin_wheel *wheel, uint64_t now
         return status;
     struct place place;
     while (call_find_due(wheel, &call, &place)) {
-        /* One at a time: fn may cancel any that are left in the bag. */
-        for (; call.left > 0 && !bag_is_empty(wheel, place.bag); call.left--) {
-            struct tocsin_due due = node_finish(wheel, bag_take_one(wheel, place));
+        /* One at a time: fn may cancel any that are left in the slot. */
+        for (; call.left > 0 && !slot_is_empty(wheel, place); call.left--) {
+            struct tocsin_due due = node_finish(wheel, slot_take_one(wheel, place, call.left));
             fn(arg, &due);
         }
     }
@@ -284,13 +328,8 @@ enum tocsin_status tocsin_wheel_take(struct tocsin_wheel *wheel, uint64_t now, s
     size_t taken = 0;
     struct place place;
     while (taken < room && call_find_due(wheel, &call, &place)) {
-        uint32_t indexes[CHUNK_ENTRIES];
-        size_t limit = room - taken < call.left ? room - taken : call.left;
-        uint32_t count = bag_take_some(
-            wheel, place, limit < CHUNK_ENTRIES ? (uint32_t)limit : CHUNK_ENTRIES, indexes);
-        for (uint32_t i = 0; i < count; i++)
-            ret_due[taken++] = node_finish(wheel, indexes[i]);
-        call.left -= count;
+        for (; taken < room && call.left > 0 && !slot_is_empty(wheel, place); call.left--)
+            ret_due[taken++] = node_finish(wheel, slot_take_one(wheel, place, call.left));
     }
     *ret_count = taken;
     return call_end(wheel, &call);

@@ -3,41 +3,35 @@
  *
  * For the files of src/wheel and white-box tests only.
  *
- * Three arrays, linked by 32-bit indexes (docs/decisions/0003):
+ * One array of links, addressed by 32-bit positions (docs/decisions/0003):
  *
- *   nodes   24 bytes a timer: due, cookie, where, generation. A handle is index
- *           and generation.
- *   bags    a slot is a bag, timers in no order: 4 bytes, the position of its last
- *           entry.
- *   arena   the bags' contents, in chunks:
+ *   heads   8 bytes each, one or SUBLISTS of them a slot
+ *   nodes   32 bytes each: link, due, cookie, level, generation. A handle is the
+ *           node's index (0, 1, 2 ...) and generation.
  *
- *             word 0      the chunk before this one in the bag; 0: none
- *             word 1 on   node indexes, filled from 1 up
- *
- *           Only the last chunk of a bag is not full. A position is chunk * words
- *           + word. Removing an entry moves the bag's last one into its place. So a
- *           timer is unlinked without touching neighbours, and a bag is drained
- *           by reading indexes in a row: the misses on the nodes are independent
- *           of each other, and can be asked for in advance.
- *
- * A node's `where` is its level and its entry's position; with the due time that
- * gives the slot by arithmetic alone. On the way of a cancel the node is then the
- * only read that has to wait for memory.
+ * A slot's timers are in lists, circular and doubly linked, in no order. Heads and
+ * nodes are links of the same array, so a timer is taken out by two stores, without
+ * a question about where it is. A list must be followed node by node, and each may
+ * be a cache miss. So lists are drained from both ends, and a slot of a higher level
+ * has SUBLISTS of them (which one a timer is in follows from its index): the misses
+ * of twice as many ways overlap. On the first level one list is enough: what has just
+ * moved down is in the cache, and most slots hold few timers. An empty list's head is
+ * zero, and position 0 is nobody's: a new wheel touches none of its heads.
  *
  * A timer lies on the lowest level that can hold it: the level's slots are
  * numbered in absolute time (tick / level's ticks), and a slot fits when it is
  * less than a full turn ahead of the one that now is in. Hence the slot of a level
  * above the first that now is in is empty, but while it is being emptied; on the
- * first level it holds what is due. Two more bags stand beside the levels, each as
- * a level with one slot: what is armed already due waits in `late`; the next call
+ * first level it holds what is due. Two more slots stand beside the levels, each as
+ * a level of its own: what is armed already due waits in `late`; the next call
  * lets `late` and `ready` change places, and takes what is ready.
  *
  * Speed is the number of cache misses that are under way at once, and that is how
  * many operations fit into what the processor holds back at a time: instructions
- * and, above all, loads and stores whose place depends on one that has not arrived.
- * So arm, rearm and cancel keep no books about levels, and each has a short way for
- * the usual case in the "fine" geometry, where a level's slot is a byte of the due
- * time; all else goes the long way, which can do everything (docs/decisions/0003).
+ * and stores. So arm, rearm and cancel each have a short way for the usual case, in
+ * which the lists they touch are not empty before or after, and the geometry is "fine",
+ * where a level's slot is a byte of the due time; all else goes the long way, which
+ * can do everything.
  */
 #ifndef TOCSIN_WHEEL_CORE_H
 #define TOCSIN_WHEEL_CORE_H
@@ -49,31 +43,33 @@
 #include "wheel/occupancy.h"
 #include <tocsin/wheel.h>
 
-enum {
-    CHUNK_WORDS = 32,
-    CHUNK_HEAD = 1,
-    CHUNK_ENTRIES = CHUNK_WORDS - CHUNK_HEAD,
-    BAG_EMPTY = CHUNK_WORDS - 1, /* "the last entry of no chunk": full, like any full chunk */
-};
+/* Lists of a slot above the first level. */
+#define SUBLISTS 4u
 
-/* A node's `where`: one of these, or a level and a position in the arena. Chunk 0 is
- * not used, so a position is at least CHUNK_WORDS. */
-enum {
-    WHERE_FREE = 0,     /* the spare one, or on the free list */
-    WHERE_WORN = 1,     /* all generations used up: never to be used again */
-    WHERE_RESERVED = 2, /* an inbox holds it for a push to come or to be drained */
+/* Positions. In an empty list's head both are 0. */
+struct link {
+    uint32_t next;
+    uint32_t prev;
 };
-
-#define WHERE_LEVEL_SHIFT 27
-#define WHERE_POSITION ((1u << WHERE_LEVEL_SHIFT) - 1)
-#define CHUNKS_MAX ((size_t)(WHERE_POSITION + 1) / CHUNK_WORDS)
 
 struct node {
+    struct link link; /* of a free node: next is the index of the next free one */
     uint64_t due;
     uint64_t cookie;
-    uint32_t where;
+    uint32_t level; /* or one of the following, if it is not pending */
     uint32_t generation;
 };
+
+enum {
+    NODE_FREE = 32,     /* the spare one, or on the free list */
+    NODE_WORN = 33,     /* all generations used up: never to be used again */
+    NODE_RESERVED = 34, /* an inbox holds it for a push to come or to be drained */
+};
+
+/* The position of the first head, at the start of a cache line; 0 is nobody's. */
+enum { HEAD_FIRST = 8 };
+
+enum { NODE_LINKS = sizeof(struct node) / sizeof(struct link) };
 
 #define NODE_NONE UINT32_MAX
 /* Nodes that may wear out before max_timers of good ones are left: address space
@@ -85,7 +81,8 @@ struct node {
 struct level {
     uint32_t shift; /* ticks is 1 << shift, or SHIFT_NONE */
     uint32_t mask;  /* slots - 1 when a power of two */
-    uint32_t first; /* its first bag */
+    uint32_t heads; /* position of the first of its heads */
+    uint32_t lists; /* of a slot: 1 or SUBLISTS */
     uint32_t slots;
     uint64_t current; /* number of the slot that now is in, in absolute time */
     uint64_t ticks;   /* base ticks per slot */
@@ -93,19 +90,27 @@ struct level {
     uint32_t in_use; /* how many slots have timers */
 };
 
+/* Every head and node of the largest wheel has a position. */
+_Static_assert(HEAD_FIRST + 2 +
+                       (UINT64_C(1) * TOCSIN_WHEEL_LEVELS_MAX * TOCSIN_WHEEL_SLOTS_MAX +
+                        8 * GEOMETRY_OVERFLOW_SLOTS) *
+                           SUBLISTS +
+                       (UINT64_C(1) * TOCSIN_WHEEL_TIMERS_MAX + NODE_SPARE) * NODE_LINKS <=
+                   UINT32_MAX,
+               "positions have 32 bits");
+_Static_assert(sizeof(struct node) == 32, "two a cache line, none across two");
+
 /* The levels of a wheel, then those of late and ready. */
 enum { LEVELS_MAX = GEOMETRY_LEVELS_MAX + 2 };
 
 struct tocsin_wheel {
-    struct node *nodes;
-    uint32_t *arena;
-    uint32_t *bags;
-    uint32_t *bag_chunks;      /* how many each has */
+    struct link *links;
+    struct node *nodes;        /* those behind the heads */
     uint64_t tick;             /* base ticks: all before it is out */
     uint64_t short_tick;       /* the same where the short ways may be taken, else UINT64_MAX */
     struct tocsin_timer spare; /* what the node freed last will have as its handle, or 0 */
     uint32_t used_nodes;       /* ever taken since create or trim */
-    uint32_t free_node;        /* the other free ones, linked through due */
+    uint32_t free_node;        /* the other free ones, linked through next */
     bool bytes;                /* "fine": a level's slot is a byte of the due time */
     bool in_call;
     bool ready_last; /* the last call did not get through: take turns in who goes first */
@@ -114,24 +119,21 @@ struct tocsin_wheel {
     uint64_t now;  /* caller's unit: the latest time told */
     uint64_t base; /* caller's units per base tick */
     uint32_t asked_levels;
-    uint32_t late;  /* these two are numbers of levels, level_count and the next, */
-    uint32_t ready; /* and change places */
-    uint32_t bag_count;
+    uint32_t late;          /* these two are numbers of levels, level_count and the next, */
+    uint32_t ready;         /* and change places */
     uint32_t levels_in_use; /* bit i: level i has timers */
     uint32_t to_cascade;    /* bit i: the slot of level i that now is in has timers */
 
     uint32_t reserved;
     uint32_t max_timers;
-    uint32_t node_room; /* of what is committed */
-    uint32_t free_chunk;
-    uint32_t used_chunks;
-    uint32_t chunk_room;
+    uint32_t node_room;        /* of what is committed */
+    uint32_t free_count;       /* how many are on the list of the free */
+    uint32_t first_node;       /* its position */
     uint32_t first_generation; /* of a node used for the first time */
     uint64_t fired, moved, worn;
 
-    struct region body; /* this struct, the bags and the bitmaps */
-    struct region node_region;
-    struct region arena_region;
+    struct region body; /* this struct and the bitmaps */
+    struct region slab; /* heads and nodes */
     struct level levels[LEVELS_MAX];
 };
 
@@ -155,7 +157,8 @@ static inline uint64_t time_of_tick(const struct tocsin_wheel *wheel, uint64_t t
     return __builtin_mul_overflow(tick, wheel->base, &time) ? UINT64_MAX : time;
 }
 
-/* Levels. A number is absolute (it never wraps), a slot is its place in the bags. */
+/* Levels. A number is absolute (it never wraps), a place is counted from the
+ * level's first slot. */
 static inline uint64_t level_number(const struct level *level, uint64_t tick)
 {
     return level->shift != SHIFT_NONE ? tick >> level->shift : tick / level->ticks;
@@ -167,29 +170,17 @@ static inline uint32_t level_place(const struct level *level, uint64_t number)
                                                       : number % level->slots);
 }
 
-static inline uint32_t level_current_bag(const struct level *level)
-{
-    return level->first + level_place(level, level->current);
-}
-
-static inline bool bag_is_empty(const struct tocsin_wheel *wheel, uint32_t bag)
-{
-    return wheel->bags[bag] == BAG_EMPTY;
-}
-
-/* All chunks of a bag but the last are full. */
-static inline size_t bag_count(const struct tocsin_wheel *wheel, uint32_t bag)
-{
-    if (bag_is_empty(wheel, bag))
-        return 0;
-    return (size_t)(wheel->bag_chunks[bag] - 1) * CHUNK_ENTRIES + wheel->bags[bag] % CHUNK_WORDS;
-}
-
 /* Where a timer belongs. */
 struct place {
     uint32_t level;
-    uint32_t bag;
+    uint32_t slot;
 };
+
+static inline struct place place_current(const struct tocsin_wheel *wheel, uint32_t level)
+{
+    const struct level *from = &wheel->levels[level];
+    return (struct place){level, level_place(from, from->current)};
+}
 
 /* In "fine": the level whose byte of the due time is the highest to differ by more
  * than a carry. due is after tick. */
@@ -201,104 +192,91 @@ static inline uint32_t byte_level(uint64_t tick, uint64_t due)
     return shift / 8;
 }
 
-static inline uint32_t byte_bag(uint32_t level, uint64_t due)
-{
-    return level * 256 + (uint8_t)(due >> level * 8);
-}
-
 /* For a timer due at tick, which is not before the wheel's. */
 static inline struct place place_for(const struct tocsin_wheel *wheel, uint64_t tick)
 {
     if (wheel->bytes && tick > wheel->tick) {
         uint32_t level = byte_level(wheel->tick, tick);
-        return (struct place){level, byte_bag(level, tick)};
+        return (struct place){level, (uint8_t)(tick >> level * 8)};
     }
     const struct level *level = wheel->levels;
     for (uint32_t i = 0;; level++, i++) {
         assert(i < wheel->level_count);
         uint64_t number = level_number(level, tick);
         if (number - level->current < level->slots)
-            return (struct place){i, level->first + level_place(level, number)};
+            return (struct place){i, level_place(level, number)};
     }
 }
 
-/* The bag in which a pending timer is: on the level it was put. */
-static inline struct place place_of(const struct tocsin_wheel *wheel, const struct node *node)
+/* Lists: the head of a slot's first one, and of the one for a timer. */
+static inline uint32_t slot_heads(const struct tocsin_wheel *wheel, struct place place)
 {
-    uint32_t i = node->where >> WHERE_LEVEL_SHIFT;
-    const struct level *level = &wheel->levels[i];
-    uint64_t number = level_number(level, tick_of_due(wheel, node->due));
-    return (struct place){i, level->first + level_place(level, number)};
+    const struct level *level = &wheel->levels[place.level];
+    return level->heads + place.slot * level->lists;
 }
 
-/* Chunks. There are always enough: arm makes sure of it, see wheel_grow. */
-static inline uint32_t chunk_take(struct tocsin_wheel *wheel)
+static inline uint32_t slot_head(const struct tocsin_wheel *wheel, struct place place,
+                                 uint32_t index)
 {
-    uint32_t chunk = wheel->free_chunk;
-    if (chunk != 0) {
-        wheel->free_chunk = wheel->arena[(size_t)chunk * CHUNK_WORDS];
-        return chunk;
+    return slot_heads(wheel, place) + index % SUBLISTS % wheel->levels[place.level].lists;
+}
+
+static inline uint32_t node_position(const struct tocsin_wheel *wheel, uint32_t index)
+{
+    return wheel->first_node + index * NODE_LINKS;
+}
+
+static inline uint32_t node_index(const struct tocsin_wheel *wheel, uint32_t position)
+{
+    return (position - wheel->first_node) / NODE_LINKS;
+}
+
+static inline bool slot_is_empty(const struct tocsin_wheel *wheel, struct place place)
+{
+    return !occupancy_has(&wheel->levels[place.level].occupied, place.slot);
+}
+
+/* What so many nodes take, with the heads; and how many fit into what is committed. */
+size_t slab_bytes(const struct tocsin_wheel *wheel, size_t nodes);
+void slab_set_room(struct tocsin_wheel *wheel);
+
+/* A list of a slot gets its first timer, or has lost its last. */
+void slot_mark(struct tocsin_wheel *wheel, struct place place);
+void slot_emptied(struct tocsin_wheel *wheel, struct place place);
+
+/* The two stores, for a timer that is not the only one of its list. */
+static inline void link_out(struct link *links, struct link link)
+{
+    links[link.next].prev = link.prev;
+    links[link.prev].next = link.next;
+}
+
+/* The newest goes first: what is then second came not long ago, and is in the cache. */
+static inline void link_in(struct link *links, uint32_t head, uint32_t first, uint32_t position)
+{
+    links[position] = (struct link){first, head};
+    links[first].prev = position;
+    links[head].next = position;
+}
+
+static inline void slot_put(struct tocsin_wheel *wheel, struct place place, uint32_t index)
+{
+    uint32_t head = slot_head(wheel, place, index);
+    uint32_t first = wheel->links[head].next;
+    if (first == 0) {
+        slot_mark(wheel, place);
+        first = head;
     }
-    assert(wheel->used_chunks < wheel->chunk_room && wheel->used_chunks < CHUNKS_MAX);
-    return wheel->used_chunks++;
+    link_in(wheel->links, head, first, node_position(wheel, index));
+    wheel->nodes[index].level = place.level;
 }
-
-static inline void chunk_free(struct tocsin_wheel *wheel, uint32_t chunk)
-{
-    wheel->arena[(size_t)chunk * CHUNK_WORDS] = wheel->free_chunk;
-    wheel->free_chunk = chunk;
-}
-
-/* Chunks that any distribution of so many timers over the bags can need: the full
- * ones, one that is not full per bag, and the one that is not used. */
-static inline size_t chunks_for(size_t bags, size_t timers)
-{
-    return timers / CHUNK_ENTRIES + bags + 1;
-}
-
-static inline size_t wheel_chunks_for(const struct tocsin_wheel *wheel, size_t timers)
-{
-    return chunks_for(wheel->bag_count, timers);
-}
-
-/* Bags. */
-void bag_add_chunk(struct tocsin_wheel *wheel, struct place place);
-void bag_drop_chunk(struct tocsin_wheel *wheel, struct place place);
-
-static inline void bag_put(struct tocsin_wheel *wheel, struct place place, uint32_t index)
-{
-    if (wheel->bags[place.bag] % CHUNK_WORDS == CHUNK_WORDS - 1)
-        bag_add_chunk(wheel, place);
-    uint32_t at = ++wheel->bags[place.bag];
-    wheel->arena[at] = index;
-    wheel->nodes[index].where = place.level << WHERE_LEVEL_SHIFT | at;
-}
-
-/* The bag's last count entries, all of one chunk, are out: forget them. */
-static inline void bag_drop_last(struct tocsin_wheel *wheel, struct place place, uint32_t count)
-{
-    wheel->bags[place.bag] -= count;
-    if (wheel->bags[place.bag] % CHUNK_WORDS == 0)
-        bag_drop_chunk(wheel, place);
-}
-
-/* Take a timer out of its bag: the last entry moves into its place. */
-static inline void bag_remove(struct tocsin_wheel *wheel, struct place place,
-                              const struct node *node)
-{
-    uint32_t where = node->where;
-    uint32_t moved = wheel->arena[wheel->bags[place.bag]];
-    wheel->arena[where & WHERE_POSITION] = moved;
-    wheel->nodes[moved].where = where;
-    bag_drop_last(wheel, place, 1);
-}
-
-/* Up to room of the bag's last entries, all of one chunk, taken out of the bag and
- * copied to ret. The nodes of the chunk before are asked for meanwhile. */
-uint32_t bag_take_some(struct tocsin_wheel *wheel, struct place place, uint32_t room,
-                       uint32_t ret[CHUNK_ENTRIES]);
 
 /* Nodes and handles. */
+static inline bool node_is_pending(const struct node *node)
+{
+    return node->level < LEVELS_MAX;
+}
+
 static inline struct tocsin_timer node_handle(const struct tocsin_wheel *wheel, uint32_t index)
 {
     return (struct tocsin_timer){(uint64_t)wheel->nodes[index].generation << 32 | index};
@@ -311,7 +289,7 @@ static inline struct node *node_pending(const struct tocsin_wheel *wheel, struct
     if (index >= wheel->used_nodes)
         return NULL;
     struct node *node = &wheel->nodes[index];
-    if (node->generation != timer.id >> 32 || node->where < CHUNK_WORDS)
+    if (node->generation != timer.id >> 32 || !node_is_pending(node))
         return NULL;
     return node;
 }
@@ -319,18 +297,23 @@ static inline struct node *node_pending(const struct tocsin_wheel *wheel, struct
 /* NULL for a handle that is not of a reserved timer. */
 struct node *node_reserved(const struct tocsin_wheel *wheel, struct tocsin_timer timer);
 
-/* To the free list, out of reach of the handles given out for it. */
+/* Out of reach of the handles given out for it, and free for the next. */
 static inline void node_free(struct tocsin_wheel *wheel, uint32_t index)
 {
     struct node *node = &wheel->nodes[index];
     if (++node->generation == 0) {
-        node->where = WHERE_WORN;
+        node->level = NODE_WORN;
         wheel->worn++;
         return;
     }
-    node->where = WHERE_FREE;
-    node->due = wheel->free_node;
+    node->level = NODE_FREE;
+    if (wheel->spare.id == 0) {
+        wheel->spare = node_handle(wheel, index);
+        return;
+    }
+    node->link.next = wheel->free_node;
     wheel->free_node = index;
+    wheel->free_count++;
 }
 
 /* For inboxes: a timer that is not pending yet, but cannot fail to become so. */

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Questions that change nothing: when next, how many, where. */
+#include <string.h>
+
 #include "wheel/core.h"
 
 bool tocsin_wheel_wake(const struct tocsin_wheel *wheel, uint64_t *ret_at)
@@ -8,24 +10,22 @@ bool tocsin_wheel_wake(const struct tocsin_wheel *wheel, uint64_t *ret_at)
         return false;
     struct event event;
     bool due = wheel->to_cascade != 0 || wheel->levels_in_use >> wheel->level_count != 0 ||
-               !bag_is_empty(wheel, level_current_bag(&wheel->levels[0])) ||
-               !wheel_next_event(wheel, &event);
+               !slot_is_empty(wheel, place_current(wheel, 0)) || !wheel_next_event(wheel, &event);
     uint64_t at = due ? wheel->now : time_of_tick(wheel, wheel_event_tick(wheel, &event));
     *ret_at = at > wheel->now ? at : wheel->now;
     return true;
 }
 
-/* The earliest due time in a bag, or best if that is earlier. */
-static uint64_t bag_earliest(const struct tocsin_wheel *wheel, uint32_t bag, uint64_t best)
+/* The earliest due time in a slot, or best if that is earlier. */
+static uint64_t slot_earliest(const struct tocsin_wheel *wheel, struct place place, uint64_t best)
 {
-    uint32_t last = wheel->bags[bag];
-    while (last != BAG_EMPTY) {
-        const uint32_t *words = &wheel->arena[last / CHUNK_WORDS * (size_t)CHUNK_WORDS];
-        for (uint32_t i = CHUNK_HEAD; i <= last % CHUNK_WORDS; i++) {
-            uint64_t due = wheel->nodes[words[i]].due;
+    uint32_t head = slot_heads(wheel, place);
+    for (uint32_t end = head + wheel->levels[place.level].lists; head < end; head++) {
+        uint32_t at = wheel->links[head].next;
+        for (; at != 0 && at != head; at = wheel->links[at].next) {
+            uint64_t due = wheel->nodes[node_index(wheel, at)].due;
             best = due < best ? due : best;
         }
-        last = words[0] * CHUNK_WORDS + BAG_EMPTY;
     }
     return best;
 }
@@ -41,42 +41,42 @@ static uint32_t level_first_occupied(const struct level *level, uint64_t *ret_ti
         ahead = level->slots - place + next;
     }
     *ret_tick = (level->current + ahead) * level->ticks;
-    return level->first + next;
+    return next;
 }
 
 bool tocsin_wheel_next_due(const struct tocsin_wheel *wheel, uint64_t *ret_due)
 {
     if (wheel->levels_in_use == 0)
         return false;
-    uint64_t best = bag_earliest(wheel, wheel->levels[wheel->late].first, UINT64_MAX);
-    best = bag_earliest(wheel, wheel->levels[wheel->ready].first, best);
+    uint64_t best = slot_earliest(wheel, (struct place){wheel->late, 0}, UINT64_MAX);
+    best = slot_earliest(wheel, (struct place){wheel->ready, 0}, best);
     for (uint32_t i = 0; i < wheel->level_count; i++) {
         if (wheel->levels[i].in_use == 0)
             continue;
         uint64_t tick;
-        uint32_t bag = level_first_occupied(&wheel->levels[i], &tick);
+        uint32_t slot = level_first_occupied(&wheel->levels[i], &tick);
         if (tick <= tick_of_due(wheel, best))
-            best = bag_earliest(wheel, bag, best);
+            best = slot_earliest(wheel, (struct place){i, slot}, best);
     }
     *ret_due = best;
     return true;
 }
 
+/* The nodes lie in a row: to look at all of them is far cheaper than to follow lists. */
 static size_t level_count_pending(const struct tocsin_wheel *wheel, size_t level)
 {
-    const struct level *from = &wheel->levels[level];
     size_t pending = 0;
-    for (uint32_t i = 0; i < from->slots && from->in_use > 0; i++)
-        pending += bag_count(wheel, from->first + i);
+    if (wheel->levels[level].in_use == 0)
+        return 0;
+    for (uint32_t i = 0; i < wheel->used_nodes; i++)
+        pending += wheel->nodes[i].level == level;
     return pending;
 }
 
 size_t tocsin_wheel_count(const struct tocsin_wheel *wheel)
 {
-    size_t pending = 0;
-    for (size_t i = 0; i < wheel->level_count + 2; i++)
-        pending += level_count_pending(wheel, i);
-    return pending;
+    return wheel->used_nodes - wheel->free_count - (wheel->spare.id != 0) - wheel->reserved -
+           wheel->worn;
 }
 
 uint64_t tocsin_wheel_now(const struct tocsin_wheel *wheel)
@@ -91,9 +91,9 @@ void tocsin_wheel_describe(const struct tocsin_wheel *wheel, struct tocsin_wheel
         .pending = tocsin_wheel_count(wheel),
         .late = level_count_pending(wheel, wheel->late) + level_count_pending(wheel, wheel->ready),
         .max_timers = wheel->max_timers,
+        .room = wheel->node_room,
         .levels = wheel->level_count,
-        .bytes = wheel->body.committed_bytes + wheel->node_region.committed_bytes +
-                 wheel->arena_region.committed_bytes,
+        .bytes = wheel->body.committed_bytes + wheel->slab.committed_bytes,
         .fired = wheel->fired,
         .moved = wheel->moved,
         .worn = wheel->worn,
@@ -119,11 +119,18 @@ bool tocsin_wheel_describe_level(const struct tocsin_wheel *wheel, size_t level,
     return true;
 }
 
-size_t tocsin_wheel_slot_count(const struct tocsin_wheel *wheel, size_t level, uint32_t slot)
+bool tocsin_wheel_slot_counts(const struct tocsin_wheel *wheel, size_t level, uint32_t *ret_counts)
 {
-    if (level >= wheel->level_count || slot >= wheel->levels[level].slots)
-        return 0;
-    return bag_count(wheel, wheel->levels[level].first + slot);
+    if (level >= wheel->level_count)
+        return false;
+    const struct level *from = &wheel->levels[level];
+    memset(ret_counts, 0, from->slots * sizeof *ret_counts);
+    for (uint32_t i = 0; i < wheel->used_nodes && from->in_use > 0; i++) {
+        const struct node *node = &wheel->nodes[i];
+        if (node->level == level)
+            ret_counts[level_place(from, level_number(from, tick_of_due(wheel, node->due)))]++;
+    }
+    return true;
 }
 
 void tocsin_wheel_walk(struct tocsin_wheel *wheel,
@@ -132,7 +139,7 @@ void tocsin_wheel_walk(struct tocsin_wheel *wheel,
     uint32_t end = wheel->used_nodes; /* what fn arms must not keep it going for ever */
     for (uint32_t i = 0; i < end && i < wheel->used_nodes; i++) {
         const struct node *node = &wheel->nodes[i];
-        if (node->where < CHUNK_WORDS)
+        if (!node_is_pending(node))
             continue;
         struct tocsin_due due = {node_handle(wheel, i), node->due, node->cookie};
         if (!fn(arg, &due))

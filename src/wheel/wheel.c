@@ -9,36 +9,41 @@ static uint32_t shift_of(uint64_t value)
     return power ? (uint32_t)__builtin_ctzll(value) : SHIFT_NONE;
 }
 
-/* Where the parts of the body lie: the struct, then the bags, then the bitmaps. */
+/* Where the parts lie: in the body the struct, then the bitmaps; in the slab the heads,
+ * then the nodes. */
 struct layout {
-    size_t bag_count; /* with late and ready */
-    size_t bags_at;   /* and as much again for their chunk counts */
     size_t bitmaps_at;
-    size_t bytes;
+    size_t body_bytes;
+    uint32_t first_node; /* its position */
 };
+
+static uint32_t level_lists(uint32_t level_count, uint32_t level)
+{
+    return level > 0 && level < level_count ? SUBLISTS : 1;
+}
 
 static struct layout layout_of(const struct geometry *geometry)
 {
     size_t words = 2 * occupancy_room(1); /* late and ready */
-    struct layout layout = {.bag_count = 2};
+    uint32_t heads = HEAD_FIRST + 2;
     for (uint32_t i = 0; i < geometry->count; i++) {
-        layout.bag_count += geometry->levels[i].slots;
+        heads += geometry->levels[i].slots * level_lists(geometry->count, i);
         words += occupancy_room(geometry->levels[i].slots);
     }
-    layout.bags_at = (sizeof(struct tocsin_wheel) + 63) / 64 * 64;
-    layout.bitmaps_at = (layout.bags_at + 2 * layout.bag_count * sizeof(uint32_t) + 63) / 64 * 64;
-    layout.bytes = layout.bitmaps_at + words * sizeof(uint64_t);
+    struct layout layout = {.bitmaps_at = (sizeof(struct tocsin_wheel) + 63) / 64 * 64};
+    layout.body_bytes = layout.bitmaps_at + words * sizeof(uint64_t);
+    layout.first_node = (heads + 7) / 8 * 8; /* a cache line */
     return layout;
 }
 
-static void level_init(struct level *level, const struct tocsin_wheel_level *from, uint32_t first,
+static void level_init(struct level *level, const struct tocsin_wheel_level *from, uint32_t heads,
                        uint64_t tick, uint64_t *bitmaps)
 {
     level->ticks = from->tick;
     level->shift = shift_of(from->tick);
     level->slots = from->slots;
     level->mask = shift_of(from->slots) != SHIFT_NONE ? from->slots - 1 : 0;
-    level->first = first;
+    level->heads = heads;
     level->current = level_number(level, tick);
     occupancy_init(&level->occupied, from->slots, bitmaps);
 }
@@ -46,9 +51,7 @@ static void level_init(struct level *level, const struct tocsin_wheel_level *fro
 static void body_init(struct tocsin_wheel *wheel, const struct geometry *geometry,
                       const struct layout *layout, uint64_t now)
 {
-    wheel->bags = (uint32_t *)((char *)wheel + layout->bags_at);
-    wheel->bag_count = (uint32_t)layout->bag_count;
-    wheel->bag_chunks = wheel->bags + layout->bag_count;
+    wheel->first_node = layout->first_node;
     wheel->base = geometry->base;
     wheel->now = now;
     wheel->tick = tick_of_now(wheel, now);
@@ -59,23 +62,21 @@ static void body_init(struct tocsin_wheel *wheel, const struct geometry *geometr
     wheel->bytes = geometry->base == 1 && geometry->count == 8;
 
     uint64_t *bitmaps = (uint64_t *)((char *)wheel + layout->bitmaps_at);
-    uint32_t first = 0;
+    uint32_t heads = HEAD_FIRST;
     for (uint32_t i = 0; i < geometry->count + 2; i++) {
         static const struct tocsin_wheel_level single = {1, 1};
         const struct tocsin_wheel_level *from =
             i < geometry->count ? &geometry->levels[i] : &single;
         struct level *level = &wheel->levels[i];
-        level_init(level, from, first, wheel->tick, bitmaps);
+        level_init(level, from, heads, wheel->tick, bitmaps);
+        level->lists = level_lists(geometry->count, i);
         if (i < geometry->count)
             wheel->bytes &= level->shift == 8 * i && level->slots == 256;
-        first += from->slots;
+        heads += from->slots * level->lists;
         bitmaps += occupancy_room(from->slots);
     }
     wheel->short_tick = wheel->bytes ? wheel->tick : UINT64_MAX;
-    for (uint32_t i = 0; i < wheel->bag_count; i++)
-        wheel->bags[i] = BAG_EMPTY;
     wheel->free_node = NODE_NONE;
-    wheel->used_chunks = 1; /* chunk 0 stands for none */
     wheel->first_generation = 1;
 }
 
@@ -84,23 +85,26 @@ static uint32_t nodes_max(const struct tocsin_wheel *wheel)
     return wheel->max_timers + NODE_SPARE;
 }
 
-/* Room for at least one more node, and for whatever chunks that may take: so only
- * here can memory be wanting, never when timers move. */
+size_t slab_bytes(const struct tocsin_wheel *wheel, size_t nodes)
+{
+    return wheel->first_node * sizeof(struct link) + nodes * sizeof(struct node);
+}
+
+void slab_set_room(struct tocsin_wheel *wheel)
+{
+    size_t room = (wheel->slab.committed_bytes - slab_bytes(wheel, 0)) / sizeof(struct node);
+    wheel->node_room = room < nodes_max(wheel) ? (uint32_t)room : nodes_max(wheel);
+}
+
+/* Room for at least one more node. */
 static bool wheel_grow(struct tocsin_wheel *wheel)
 {
     size_t want = (size_t)wheel->used_nodes + 1;
     if (want > nodes_max(wheel))
         return false;
-    if (!region_grow(&wheel->node_region, want * sizeof(struct node)))
+    if (!region_grow(&wheel->slab, slab_bytes(wheel, want)))
         return false;
-    size_t room = wheel->node_region.committed_bytes / sizeof(struct node);
-    if (room > nodes_max(wheel))
-        room = nodes_max(wheel);
-    size_t chunks = wheel_chunks_for(wheel, room);
-    if (!region_grow(&wheel->arena_region, chunks * CHUNK_WORDS * sizeof(uint32_t)))
-        return false;
-    wheel->node_room = (uint32_t)room;
-    wheel->chunk_room = (uint32_t)chunks;
+    slab_set_room(wheel);
     return true;
 }
 
@@ -138,13 +142,10 @@ enum tocsin_status tocsin_wheel_create(const struct tocsin_wheel_config *config,
     struct geometry geometry;
     geometry_complete(&geometry, complete.levels, complete.level_count);
     struct layout layout = layout_of(&geometry);
-    if (chunks_for(layout.bag_count, complete.max_timers + NODE_SPARE) > CHUNKS_MAX)
-        return refuse(ret_why, "max_timers is %lu, too many for a geometry with so many slots",
-                      complete.max_timers);
     struct region body = {0};
-    if (!region_init(&body, complete.memory, layout.bytes))
+    if (!region_init(&body, complete.memory, layout.body_bytes))
         goto no_memory;
-    if (!region_grow(&body, layout.bytes)) {
+    if (!region_grow(&body, layout.body_bytes)) {
         region_release(&body);
         goto no_memory;
     }
@@ -153,15 +154,13 @@ enum tocsin_status tocsin_wheel_create(const struct tocsin_wheel_config *config,
     wheel->max_timers = complete.max_timers;
     body_init(wheel, &geometry, &layout, complete.now);
 
-    size_t node_bytes = (size_t)nodes_max(wheel) * sizeof(struct node);
-    size_t arena_bytes = wheel_chunks_for(wheel, nodes_max(wheel)) * CHUNK_WORDS * sizeof(uint32_t);
-    if (!region_init(&wheel->node_region, complete.memory, node_bytes) ||
-        !region_init(&wheel->arena_region, complete.memory, arena_bytes) || !wheel_grow(wheel)) {
+    if (!region_init(&wheel->slab, complete.memory, slab_bytes(wheel, nodes_max(wheel))) ||
+        !wheel_grow(wheel)) {
         tocsin_wheel_destroy(wheel);
         goto no_memory;
     }
-    wheel->nodes = wheel->node_region.base;
-    wheel->arena = wheel->arena_region.base;
+    wheel->links = wheel->slab.base;
+    wheel->nodes = (struct node *)(wheel->links + wheel->first_node);
     *ret_wheel = wheel;
     return TOCSIN_OK;
 
@@ -177,42 +176,46 @@ void tocsin_wheel_destroy(struct tocsin_wheel *wheel)
     if (wheel == NULL)
         return;
     assert(!wheel->in_call);
-    region_release(&wheel->arena_region);
-    region_release(&wheel->node_region);
+    region_release(&wheel->slab);
     struct region body = wheel->body; /* the wheel lies in it */
     region_release(&body);
 }
 
-/* A bag's last chunk is full, or there is none: a new one. */
-void bag_add_chunk(struct tocsin_wheel *wheel, struct place place)
+void slot_mark(struct tocsin_wheel *wheel, struct place place)
 {
-    uint32_t last = wheel->bags[place.bag];
-    uint32_t chunk = chunk_take(wheel);
-    wheel->arena[(size_t)chunk * CHUNK_WORDS] = last / CHUNK_WORDS;
-    wheel->bags[place.bag] = chunk * CHUNK_WORDS;
-    wheel->bag_chunks[place.bag]++;
-    if (last == BAG_EMPTY) {
-        struct level *level = &wheel->levels[place.level];
-        level->in_use++;
-        wheel->levels_in_use |= 1u << place.level;
-        occupancy_set(&level->occupied, place.bag - level->first);
-    }
+    struct level *level = &wheel->levels[place.level];
+    if (occupancy_has(&level->occupied, place.slot))
+        return; /* by another of its lists */
+    occupancy_set(&level->occupied, place.slot);
+    level->in_use++;
+    wheel->levels_in_use |= 1u << place.level;
 }
 
-/* A bag's last chunk has no entry left. */
-void bag_drop_chunk(struct tocsin_wheel *wheel, struct place place)
+void slot_emptied(struct tocsin_wheel *wheel, struct place place)
 {
-    uint32_t chunk = wheel->bags[place.bag] / CHUNK_WORDS;
-    uint32_t before = wheel->arena[(size_t)chunk * CHUNK_WORDS];
-    wheel->bags[place.bag] = before * CHUNK_WORDS + BAG_EMPTY;
-    wheel->bag_chunks[place.bag]--;
-    chunk_free(wheel, chunk);
-    if (before == 0) {
-        struct level *level = &wheel->levels[place.level];
-        if (--level->in_use == 0)
-            wheel->levels_in_use &= ~(1u << place.level);
-        occupancy_clear(&level->occupied, place.bag - level->first);
+    struct level *level = &wheel->levels[place.level];
+    const struct link *heads = &wheel->links[slot_heads(wheel, place)];
+    for (uint32_t i = 0; i < level->lists; i++) {
+        if (heads[i].next != 0)
+            return;
     }
+    occupancy_clear(&level->occupied, place.slot);
+    if (--level->in_use == 0)
+        wheel->levels_in_use &= ~(1u << place.level);
+}
+
+/* A timer out of its list, which it may be the only one of. */
+static void slot_remove(struct tocsin_wheel *wheel, const struct node *node)
+{
+    struct link link = node->link;
+    if (link.next != link.prev) {
+        link_out(wheel->links, link);
+        return;
+    }
+    uint32_t head = link.next;
+    const struct level *level = &wheel->levels[node->level];
+    wheel->links[head] = (struct link){0, 0};
+    slot_emptied(wheel, (struct place){node->level, (head - level->heads) / level->lists});
 }
 
 /* No free node: one that was never used. */
@@ -238,7 +241,8 @@ static enum tocsin_status node_take(struct tocsin_wheel *wheel, uint32_t *ret_in
     uint32_t index = wheel->free_node;
     if (index == NODE_NONE)
         return node_take_new(wheel, ret_index);
-    wheel->free_node = (uint32_t)wheel->nodes[index].due;
+    wheel->free_node = wheel->nodes[index].link.next;
+    wheel->free_count--;
     *ret_index = index;
     return TOCSIN_OK;
 }
@@ -250,7 +254,7 @@ static struct place place_to_arm(const struct tocsin_wheel *wheel, uint64_t due)
     uint64_t tick = tick_of_due(wheel, due);
     if (tick > wheel->tick)
         return place_for(wheel, tick);
-    return (struct place){wheel->late, wheel->levels[wheel->late].first};
+    return (struct place){wheel->late, 0};
 }
 
 static void node_arm(struct tocsin_wheel *wheel, uint32_t index, uint64_t due, uint64_t cookie)
@@ -258,7 +262,7 @@ static void node_arm(struct tocsin_wheel *wheel, uint32_t index, uint64_t due, u
     struct node *node = &wheel->nodes[index];
     node->due = due;
     node->cookie = cookie;
-    bag_put(wheel, place_to_arm(wheel, due), index);
+    slot_put(wheel, place_to_arm(wheel, due), index);
 }
 
 /* The long ways. Out of line, so that the short ones need no registers saved. */
@@ -288,13 +292,9 @@ rearm_any(struct tocsin_wheel *wheel, struct tocsin_timer timer, uint64_t due)
     struct node *node = node_pending(wheel, timer);
     if (node == NULL)
         return not_pending(wheel, timer);
-    struct place from = place_of(wheel, node);
-    struct place to = place_to_arm(wheel, due);
+    slot_remove(wheel, node);
     node->due = due;
-    if (from.bag == to.bag)
-        return TOCSIN_OK;
-    bag_remove(wheel, from, node);
-    bag_put(wheel, to, (uint32_t)timer.id);
+    slot_put(wheel, place_to_arm(wheel, due), (uint32_t)timer.id);
     return TOCSIN_OK;
 }
 
@@ -306,68 +306,43 @@ cancel_any(struct tocsin_wheel *wheel, struct tocsin_timer timer, uint64_t *ret_
         return not_pending(wheel, timer);
     if (ret_cookie != NULL)
         *ret_cookie = node->cookie;
-    bag_remove(wheel, place_of(wheel, node), node);
+    slot_remove(wheel, node);
     node_free(wheel, (uint32_t)timer.id);
     return TOCSIN_OK;
 }
 
-/* A timer that is in no bag just now, to where it belongs. */
-__attribute__((noinline)) static enum tocsin_status put_any(struct tocsin_wheel *wheel,
-                                                            uint32_t index)
-{
-    bag_put(wheel, place_to_arm(wheel, wheel->nodes[index].due), index);
-    return TOCSIN_OK;
-}
+/* The short ways: "fine", and no list that was empty or becomes so. What counts on them is
+ * the number of stores (docs/decisions/0003). */
 
-/* The short ways: "fine", a timer on one of its levels, no chunk to take or free. What
- * counts on them is the number of stores (docs/decisions/0003). */
-
-/* The handle of a free node, without a look at the node if it was freed last; 0 when
- * there is none. */
-static inline struct tocsin_timer node_next(struct tocsin_wheel *wheel)
+/* The head of the list for a timer, in "fine". */
+static inline uint32_t byte_head(uint32_t level, uint64_t due, uint32_t index)
 {
-    struct tocsin_timer next = wheel->spare;
-    if (next.id != 0) {
-        wheel->spare.id = 0;
-        return next;
-    }
-    uint32_t index = wheel->free_node;
-    if (index == NODE_NONE)
-        return next;
-    wheel->free_node = (uint32_t)wheel->nodes[index].due;
-    return node_handle(wheel, index);
-}
-
-static inline enum tocsin_status byte_put(struct tocsin_wheel *wheel, struct node *node,
-                                          uint32_t index, uint64_t due)
-{
-    uint64_t tick = wheel->short_tick;
-    if (due <= tick)
-        return put_any(wheel, index);
-    uint32_t level = byte_level(tick, due);
-    uint32_t *last = &wheel->bags[byte_bag(level, due)];
-    uint32_t at = *last + 1;
-    if (at % CHUNK_WORDS == 0)
-        return put_any(wheel, index);
-    *last = at;
-    wheel->arena[at] = index;
-    node->where = level << WHERE_LEVEL_SHIFT | at;
-    return TOCSIN_OK;
+    uint32_t slot = level * 256 + (uint8_t)(due >> level * 8);
+    uint32_t above = HEAD_FIRST + 256 + (slot - 256) * SUBLISTS + index % SUBLISTS;
+    return level == 0 ? HEAD_FIRST + slot : above;
 }
 
 enum tocsin_status tocsin_wheel_arm(struct tocsin_wheel *wheel, uint64_t due, uint64_t cookie,
                                     struct tocsin_timer *ret_timer)
 {
-    if (ret_timer == NULL)
+    struct tocsin_timer timer = wheel->spare;
+    uint64_t tick = wheel->short_tick;
+    if (timer.id == 0 || due <= tick || ret_timer == NULL)
         return arm_any(wheel, due, cookie, ret_timer);
-    struct tocsin_timer timer = node_next(wheel);
-    if (timer.id == 0)
+    uint32_t index = (uint32_t)timer.id;
+    uint32_t level = byte_level(tick, due);
+    uint32_t head = byte_head(level, due, index);
+    uint32_t first = wheel->links[head].next;
+    if (first == 0)
         return arm_any(wheel, due, cookie, ret_timer);
+    wheel->spare.id = 0;
     *ret_timer = timer;
-    struct node *node = &wheel->nodes[(uint32_t)timer.id];
+    struct node *node = &wheel->nodes[index];
     node->due = due;
     node->cookie = cookie;
-    return byte_put(wheel, node, (uint32_t)timer.id, due);
+    node->level = level;
+    link_in(wheel->links, head, first, node_position(wheel, index));
+    return TOCSIN_OK;
 }
 
 enum tocsin_status tocsin_wheel_arm_after(struct tocsin_wheel *wheel, uint64_t delay,
@@ -379,57 +354,51 @@ enum tocsin_status tocsin_wheel_arm_after(struct tocsin_wheel *wheel, uint64_t d
     return tocsin_wheel_arm(wheel, due, cookie, ret_timer);
 }
 
-/* Take a timer out of its bag; where is where it was. False, and nothing done: take
- * the long way. */
-static inline bool byte_remove(struct tocsin_wheel *wheel, struct tocsin_timer timer)
+/* NULL: take the long way. */
+static inline struct node *node_short(const struct tocsin_wheel *wheel, struct tocsin_timer timer)
 {
-    uint32_t index = (uint32_t)timer.id;
-    if (index >= wheel->used_nodes || !wheel->bytes)
-        return false;
-    struct node *node = &wheel->nodes[index];
-    uint32_t where = node->where;
-    /* Only a position on one of the eight levels, not in late or ready, will do. */
-    if (node->generation != timer.id >> 32 ||
-        where - CHUNK_WORDS >= (8u << WHERE_LEVEL_SHIFT) - CHUNK_WORDS)
-        return false;
-    uint32_t *last = &wheel->bags[byte_bag(where >> WHERE_LEVEL_SHIFT, node->due)];
-    uint32_t moved_at = *last;
-    if ((moved_at - 1) % CHUNK_WORDS == 0)
-        return false;
-    uint32_t moved = wheel->arena[moved_at];
-    *last = moved_at - 1;
-    wheel->arena[where & WHERE_POSITION] = moved;
-    wheel->nodes[moved].where = where;
-    return true;
+    struct node *node = node_pending(wheel, timer);
+    return node != NULL && node->link.next != node->link.prev ? node : NULL;
 }
 
 enum tocsin_status tocsin_wheel_rearm(struct tocsin_wheel *wheel, struct tocsin_timer timer,
                                       uint64_t due)
 {
-    if (!byte_remove(wheel, timer))
+    uint64_t tick = wheel->short_tick;
+    struct node *node = node_short(wheel, timer);
+    if (due <= tick || node == NULL)
         return rearm_any(wheel, timer, due);
-    struct node *node = &wheel->nodes[(uint32_t)timer.id];
+    uint32_t index = (uint32_t)timer.id;
+    uint32_t level = byte_level(tick, due);
+    uint32_t head = byte_head(level, due, index);
+    if (wheel->links[head].next == 0)
+        return rearm_any(wheel, timer, due);
+    link_out(wheel->links, node->link);
     node->due = due;
-    return byte_put(wheel, node, (uint32_t)timer.id, due);
+    node->level = level;
+    /* Read again: the first of that list may have been this one. */
+    link_in(wheel->links, head, wheel->links[head].next, node_position(wheel, index));
+    return TOCSIN_OK;
 }
 
 enum tocsin_status tocsin_wheel_cancel(struct tocsin_wheel *wheel, struct tocsin_timer timer,
                                        uint64_t *ret_cookie)
 {
     uint32_t next_generation = (uint32_t)(timer.id >> 32) + 1;
-    if (next_generation == 0 || !byte_remove(wheel, timer))
+    struct node *node = node_short(wheel, timer);
+    if (node == NULL || next_generation == 0)
         return cancel_any(wheel, timer, ret_cookie);
-    uint32_t index = (uint32_t)timer.id;
-    struct node *node = &wheel->nodes[index];
     if (ret_cookie != NULL)
         *ret_cookie = node->cookie;
-    node->where = WHERE_FREE;
+    link_out(wheel->links, node->link);
+    node->level = NODE_FREE;
     node->generation = next_generation;
     if (wheel->spare.id == 0) {
         wheel->spare.id = timer.id + (UINT64_C(1) << 32);
     } else {
-        node->due = wheel->free_node;
-        wheel->free_node = index;
+        node->link.next = wheel->free_node;
+        wheel->free_node = (uint32_t)timer.id;
+        wheel->free_count++;
     }
     return TOCSIN_OK;
 }
@@ -440,7 +409,7 @@ struct node *node_reserved(const struct tocsin_wheel *wheel, struct tocsin_timer
     if (index >= wheel->used_nodes)
         return NULL;
     struct node *node = &wheel->nodes[index];
-    bool reserved = node->where == WHERE_RESERVED && node->generation == timer.id >> 32;
+    bool reserved = node->level == NODE_RESERVED && node->generation == timer.id >> 32;
     return reserved ? node : NULL;
 }
 
@@ -460,7 +429,7 @@ enum tocsin_status wheel_reserve(struct tocsin_wheel *wheel, struct tocsin_timer
     enum tocsin_status status = node_take(wheel, &index);
     if (status != TOCSIN_OK)
         return status;
-    wheel->nodes[index].where = WHERE_RESERVED;
+    wheel->nodes[index].level = NODE_RESERVED;
     wheel->reserved++;
     *ret_timer = node_handle(wheel, index);
     return TOCSIN_OK;

@@ -415,9 +415,11 @@ static void model_check(struct model *model)
     size_t in_levels = stats.late;
     struct tocsin_wheel_level_stats level;
     for (size_t i = 0; tocsin_wheel_describe_level(model->wheel, i, &level); i++) {
+        static uint32_t counts[TOCSIN_WHEEL_SLOTS_MAX];
         size_t in_slots = 0;
+        MODEL_REQUIRE(tocsin_wheel_slot_counts(model->wheel, i, counts));
         for (uint32_t slot = 0; slot < level.slots; slot++)
-            in_slots += tocsin_wheel_slot_count(model->wheel, i, slot);
+            in_slots += counts[slot];
         MODEL_REQUIRE(in_slots == level.pending);
         in_levels += level.pending;
     }

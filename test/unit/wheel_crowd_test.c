@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Slots with many timers, which come and go: those of several chunks. */
+/* Slots with many timers, which come and go: in lists of many and of few. */
 #include "runner.h"
 #include "support/random.h"
 #include "support/wheel_checks.h"
 #include "wheel/core.h"
 
-enum { CROWD = 4 * CHUNK_ENTRIES };
+enum { CROWD = 124 };
 static const uint64_t NEAR = 200, FAR = 5 * 65536; /* in one slot, of level 0 and of level 2 */
 
 struct crowd {
@@ -29,23 +29,47 @@ static void crowd_cancel(struct crowd *crowd, size_t which)
     assert_whole(crowd->wheel);
 }
 
-/* Whichever go first, the memory of those gone is free for others. */
-TEST(wheel_gives_chunks_back_when_a_slot_thins_out)
+/* Whichever go first, a slot is empty when the last is gone, and not before. */
+TEST(wheel_counts_down_a_slot_that_thins_out)
 {
-    for (int backwards = 0; backwards < 2; backwards++) {
+    const uint64_t dues[] = {NEAR, FAR};
+    for (int way = 0; way < 4; way++) {
         struct crowd crowd;
-        crowd_init(&crowd, "fine", NEAR, 0);
-        uint32_t used = crowd.wheel->used_chunks;
+        crowd_init(&crowd, "fine", dues[way / 2], 0);
+        uint64_t at = 0;
         for (size_t i = 0; i < CROWD; i++) {
-            crowd_cancel(&crowd, backwards ? CROWD - 1 - i : i);
+            assert_true(tocsin_wheel_wake(crowd.wheel, &at));
+            crowd_cancel(&crowd, way % 2 == 0 ? i : CROWD - 1 - i);
             assert_int_equal(tocsin_wheel_count(crowd.wheel), CROWD - 1 - i);
         }
-        uint64_t at;
         assert_false(tocsin_wheel_wake(crowd.wheel, &at));
-        for (uint64_t i = 0; i < CROWD; i++)
-            assert_int_equal(tocsin_wheel_arm(crowd.wheel, NEAR + 1, i, NULL), TOCSIN_OK);
-        assert_int_equal(crowd.wheel->used_chunks, used);
-        assert_whole(crowd.wheel);
+        tocsin_wheel_destroy(crowd.wheel);
+    }
+}
+
+/* W-21, W-14: a limit that ends in the middle of a crowded slot, on its way down and on its
+ * way out, at every place there is. What is left can be cancelled. */
+TEST(wheel_stops_anywhere_in_a_crowded_slot_and_goes_on)
+{
+    for (size_t limit = 1; limit < CROWD; limit++) {
+        struct crowd crowd;
+        crowd_init(&crowd, "fine", FAR, 1);
+        struct tocsin_due due[CROWD];
+        size_t taken = 0, count, cancelled = 0;
+        enum tocsin_status status = TOCSIN_MORE;
+        for (size_t calls = 0; status == TOCSIN_MORE; calls++) {
+            status = tocsin_wheel_take(crowd.wheel, FAR + CROWD, limit, due, CROWD, &count);
+            taken += count;
+            assert_true(count <= limit && calls < 4 * CROWD);
+            assert_whole(crowd.wheel);
+            if (calls % 3 == 0) {
+                size_t which = calls * 7 % CROWD;
+                cancelled +=
+                    tocsin_wheel_cancel(crowd.wheel, crowd.timers[which], NULL) == TOCSIN_OK;
+                assert_whole(crowd.wheel);
+            }
+        }
+        assert_int_equal(taken + cancelled, CROWD);
         tocsin_wheel_destroy(crowd.wheel);
     }
 }
@@ -152,4 +176,39 @@ TEST(wheel_crowded_slots_do_what_an_array_does)
             assert_int_equal(dues[i], 0);
         tocsin_wheel_destroy(crowd.wheel);
     }
+}
+
+/* W-09: what the levels and their slots say they hold is what is pending, through all moves. */
+TEST(wheel_counts_the_timers_of_each_level_and_slot)
+{
+    struct crowd crowd;
+    crowd_init(&crowd, "game", 1, 9973 * 7);
+    struct tocsin_wheel *wheel = crowd.wheel;
+    for (uint64_t now = 0; now < 1000000; now += 9973) {
+        (void)take_all(wheel, now);
+        assert_int_equal(tocsin_wheel_arm(wheel, 0, 0, NULL), TOCSIN_OK); /* late */
+        struct tocsin_wheel_stats stats;
+        struct tocsin_wheel_level_stats level;
+        tocsin_wheel_describe(wheel, &stats);
+        size_t pending = stats.late, overflow = 0;
+        for (size_t i = 0; tocsin_wheel_describe_level(wheel, i, &level); i++) {
+            uint32_t counts[300] = {0}, occupied = 0;
+            size_t timers = 0;
+            assert_true(level.slots <= 300 && tocsin_wheel_slot_counts(wheel, i, counts));
+            for (uint32_t slot = 0; slot < level.slots; slot++) {
+                timers += counts[slot];
+                occupied += counts[slot] > 0;
+            }
+            assert_int_equal(timers, level.pending);
+            assert_int_equal(occupied, level.occupied);
+            pending += timers;
+            overflow += level.overflow ? timers : 0;
+        }
+        assert_int_equal(stats.late, 1);
+        assert_int_equal(stats.overflow, overflow);
+        assert_int_equal(stats.pending, pending);
+        assert_int_equal(tocsin_wheel_count(wheel), pending);
+    }
+    assert_false(tocsin_wheel_slot_counts(wheel, 99, NULL));
+    tocsin_wheel_destroy(wheel);
 }

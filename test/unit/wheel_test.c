@@ -534,14 +534,21 @@ TEST(wheel_check_sees_damage)
         uint32_t *what;
         uint32_t value;
     } damages[] = {
-        {&wheel->nodes[3].where, wheel->nodes[4].where},
+        {&wheel->nodes[3].level, 4},
+        {&wheel->nodes[3].level, NODE_FREE},
         {&wheel->nodes[3].generation, 0},
+        {&wheel->nodes[3].link.next, node_position(wheel, 4)},
+        {&wheel->nodes[3].link.prev, node_position(wheel, 4)},
+        {&wheel->nodes[3].link.next, node_position(wheel, 3)},
+        {&wheel->nodes[3].link.next, node_position(wheel, 3) + 1},
+        {&wheel->nodes[3].link.next, 0},
+        {&wheel->links[wheel->nodes[50].link.next].prev, 0},
+        {&wheel->links[wheel->levels[0].heads + 77].prev, 1},
+        {&wheel->links[wheel->levels[0].heads + 77].next, node_position(wheel, 50)},
         {&wheel->levels[1].in_use, 7},
-        {&wheel->bag_chunks[wheel->bag_count - 1], 1},
         {&wheel->free_node, 3},
-        {&wheel->free_chunk, 1},
-        {&wheel->bags[wheel->nodes[50].where >> WHERE_LEVEL_SHIFT], 1},
-        {&wheel->arena[wheel->nodes[50].where & WHERE_POSITION], 51},
+        {&wheel->free_count, 1},
+        {&wheel->used_nodes, 102},
         {&wheel->reserved, 1},
     };
     for (size_t i = 0; i < sizeof damages / sizeof damages[0]; i++) {
