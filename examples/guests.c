@@ -78,7 +78,7 @@ int main(void)
     struct book book = {.lock = PTHREAD_MUTEX_INITIALIZER};
     struct tocsin_renewals *renewals;
     struct tocsin_engine *engine;
-    struct tocsin_why why = {"no memory"};
+    struct tocsin_why why = {"a name is taken, or there is no memory"};
     const char *const house[] = {"house"};
     struct tocsin_generator generator = {.name = "guests", .keys = keys_of_guests, .arg = &book};
     struct tocsin_renewal renewal = {

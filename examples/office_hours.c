@@ -58,8 +58,8 @@ int main(void)
     struct office office = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, false};
     struct tocsin_renewals *renewals;
     struct tocsin_engine *engine;
-    struct tocsin_renewal_metrics metrics = {TOCSIN_RENEWAL_ACTIVE};
-    struct tocsin_why why = {"no memory"};
+    struct tocsin_renewal_metrics metrics = {.status = TOCSIN_RENEWAL_ACTIVE};
+    struct tocsin_why why = {"a name is taken, or there is no memory"};
     const char *const keys[] = {"office:door", "office:light"};
     struct tocsin_strategy strategy = {
         .name = "office-hours", .ttl_ms = doubled, .goes_on = is_open, .arg = &office};

@@ -19,6 +19,10 @@
  *           After pause and cancel have answered, no call of this renewal reaches the key store.
  *           One round at a time; a failure never stops the rhythm, too many in a row end it, and
  *           that is told.
+ * Begins    when the engine is opened: tocsin_engine_start is for tasks.
+ * Ends      tocsin_engine_close waits for rounds under way; what is sent to a Redis is given up after
+ *           10 s, a function of yours that is running is waited for.
+ * Why       ret_why must not be NULL, and says something only when the call did not end with OK.
  * Threads   until tocsin_engine_open one thread; then any thread may call anything below that
  *           takes an id or a store; calls wait. Not from a function of a strategy, a generator, a
  *           client, or told.
@@ -87,7 +91,8 @@ struct tocsin_renewals_options {
     bool scheduled;           /* an ordered queue, to the millisecond, instead of a timing wheel */
     uint32_t tick_ms;         /* of the wheel; 0: 100 */
     uint32_t ticks_per_wheel; /* 0: 512 */
-    /* It has FAILED or is LOST; ACTIVE: it does not reach all its keys. On the thread that keeps
+    /* It has FAILED or is LOST; ACTIVE: it does not reach all its keys, or its round does not end,
+     * told once until it is well again. On the thread that keeps
      * the time: it must not wait. */
     void (*told)(void *arg, const char *id, enum tocsin_renewal_status status, const char *why);
     void *arg;
@@ -106,7 +111,7 @@ enum tocsin_status tocsin_renewals_add_strategy(struct tocsin_renewals *renewals
                                                 const struct tocsin_strategy *strategy);
 enum tocsin_status tocsin_renewals_add_generator(struct tocsin_renewals *renewals,
                                                  const struct tocsin_generator *generator);
-/* `mock` is always there, after yours: every key there could be lives in it. */
+/* `mock` is always there, after yours: it has every key that is named. */
 enum tocsin_status tocsin_renewals_add_provider(struct tocsin_renewals *renewals,
                                                 const struct tocsin_key_provider *provider);
 /* A store under this name, which renewals use: a client of the provider (NULL: of the first), made
@@ -154,7 +159,7 @@ struct tocsin_renewal {
     bool may_limit;
 };
 
-/* CONFLICT: there is one of this id. INVALID: ret_why names the field. */
+/* CONFLICT: there is one of this id that has not ended. INVALID: ret_why names the field. */
 enum tocsin_status tocsin_renewal_add(struct tocsin_renewals *renewals,
                                       const struct tocsin_renewal *renewal,
                                       struct tocsin_why *ret_why);

@@ -180,6 +180,10 @@ void tocsin_wheel_describe(const struct tocsin_wheel *wheel, struct tocsin_wheel
 /* False when there is no such level. */
 bool tocsin_wheel_describe_level(const struct tocsin_wheel *wheel, size_t level,
                                  struct tocsin_wheel_level_stats *ret_stats);
+/* How many timers each level holds, all of them in one look at no more than `most` timers (0: at
+ * all): where there are more, what is seen is scaled up. Room for stats.levels; those that are late
+ * belong to none. */
+void tocsin_wheel_level_counts(const struct tocsin_wheel *wheel, size_t most, size_t *ret_counts);
 /* How many timers each slot of a level holds, for pictures: room for all of its slots.
  * Costs a look at every timer. False when there is no such level. */
 bool tocsin_wheel_slot_counts(const struct tocsin_wheel *wheel, size_t level, uint32_t *ret_counts);

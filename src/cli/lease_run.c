@@ -69,8 +69,8 @@ static const struct option_row rows[] = {
      "a duration from 100ms to 24h", read_ttl},
     {"--wait", "TIME", "stand in line so long, or forever (0s)", "a duration up to 24h, or forever",
      read_wait},
-    {"--holder", "WHO", "who has it (host, pid and a number by chance)",
-     "a name of 255 bytes at most", read_holder},
+    {"--holder", "WHO", "who has it (the host); pid and a number by chance follow",
+     "a name of 220 bytes at most", read_holder},
     {"--grace", "TIME", "between SIGTERM and SIGKILL, at most a third of the ttl (10s)",
      "a duration up to 24h", read_grace},
 };
@@ -309,12 +309,10 @@ static void choose_holder(struct lease_run *run)
 {
     char host[128] = "";
     uint32_t chance = 0;
-    if (run->holder != NULL)
-        return;
     (void)gethostname(host, sizeof host - 1);
     (void)!getrandom(&chance, sizeof chance, 0);
-    (void)snprintf(run->own_holder, sizeof run->own_holder, "%s:%ld:%08" PRIx32, host,
-                   (long)getpid(), chance);
+    (void)snprintf(run->own_holder, sizeof run->own_holder, "%.220s:%ld:%08" PRIx32,
+                   run->holder != NULL ? run->holder : host, (long)getpid(), chance);
     run->holder = run->own_holder;
 }
 

@@ -149,6 +149,7 @@ enum tocsin_status tocsin_engine_open(const struct tocsin_engine_options *option
         release(engine);
         return status;
     }
+    ret_why->text[0] = '\0';
     *ret_engine = engine;
     return TOCSIN_OK;
 }

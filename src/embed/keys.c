@@ -41,7 +41,9 @@ static enum tocsin_status status_of(enum key_result whole)
 static void take_results(struct keys_order *self)
 {
     for (uint32_t i = 0; i < self->job.count && self->keys != NULL; i++) {
-        self->keys[i].result = (enum tocsin_key_result)self->items[i].result;
+        enum key_result result = self->items[i].result;
+        bool learned = self->job.verb == KEY_TTL && result < KEY_REFUSED;
+        self->keys[i].result = learned ? TOCSIN_KEY_NO_RESULT : (enum tocsin_key_result)result;
         self->keys[i].ttl_ms = self->items[i].ttl_ms;
     }
 }

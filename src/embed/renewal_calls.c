@@ -9,6 +9,9 @@
 #include "base/utf8.h"
 #include "embed/renewals.h"
 
+#define CONTROLS                                                                                   \
+    "\1\2\3\4\5\6\7\10\11\12\13\14\15\16\17\20\21\22\23\24\25\26\27\30\31\32\33\34\35\36\37\177"
+
 enum { ANSWER_BYTES_MAX = 1024 * 1024, SPEC_BYTES_MAX = 4 * 1024 * 1024 };
 
 static enum tocsin_status refuse(struct tocsin_why *ret_why, const char *why)
@@ -48,6 +51,8 @@ static enum tocsin_status check_texts(const struct tocsin_renewal *given,
             return TOCSIN_INVALID;
         }
     }
+    if (given->keys == NULL && given->key_count > 0)
+        return refuse(ret_why, "keys: there are none, but key_count says so");
     for (size_t i = 0; i < given->key_count; i++) {
         if (given->keys[i] == NULL || !is_text(given->keys[i]))
             return refuse(ret_why, "keys: must be UTF-8");
@@ -59,9 +64,13 @@ static enum tocsin_status check(const struct tocsin_renewals *renewals,
                                 const struct tocsin_renewal *given, struct tocsin_why *ret_why)
 {
     int strategies = (given->strategy != NULL) + (given->step_count > 0) + (given->until_ms != 0);
+    if (renewals->engine == NULL) {
+        (void)refuse(ret_why, "the engine is not open yet");
+        return TOCSIN_BUSY;
+    }
     if (given->id == NULL || given->id[0] == '\0' || strlen(given->id) > RENEWAL_ID_BYTES_MAX ||
-        !is_text(given->id))
-        return refuse(ret_why, "id: must have 1 to 64 bytes of UTF-8");
+        !is_text(given->id) || strpbrk(given->id, CONTROLS) != NULL)
+        return refuse(ret_why, "id: must have 1 to 64 bytes of UTF-8, without control characters");
     if (strategies > 1)
         return refuse(ret_why, "strategy, steps, until_ms: one of them, not several");
     if (embed_renewals_store(renewals, given->store) == NULL)

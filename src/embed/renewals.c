@@ -58,6 +58,7 @@ enum tocsin_status tocsin_renewals_create(const struct tocsin_renewals_options *
         return status;
     }
     beats_destroy(beats);
+    ret_why->text[0] = '\0';
     *ret_renewals = renewals;
     return TOCSIN_OK;
 }
@@ -193,8 +194,9 @@ enum tocsin_status tocsin_renewals_reach(struct tocsin_renewals *renewals, const
     }
     enum tocsin_status status = add_wish(renewals, store, provider, where, &wish);
     if (status != TOCSIN_OK)
-        (void)snprintf(ret_why->text, sizeof ret_why->text, "store %.64s: %s",
-                       store == NULL ? "" : store, tocsin_status_text(status));
+        (void)snprintf(
+            ret_why->text, sizeof ret_why->text, "store %.64s: %s", store == NULL ? "" : store,
+            status == TOCSIN_CONFLICT ? "there is one of this name" : tocsin_status_text(status));
     return status;
 }
 
@@ -344,6 +346,7 @@ static void stop(struct tocsin_engine *engine, struct order *order)
 {
     struct tocsin_renewals *renewals = engine->renewals;
     renewals_stop(renewals->service);
+    renewals_save_all(renewals->service);
     stop_all(renewals);
     renewals->closing = order;
 }

@@ -31,7 +31,7 @@ static void told(void *arg, struct bytes id, enum renewal_state state, const cha
     static const char *const texts[] = {
         [RENEWAL_ACTIVE] = "a renewal does not reach all its keys",
         [RENEWAL_FAILED] = "a renewal has failed for good: its keys are not kept alive any more",
-        [RENEWAL_LOST] = "a renewal has lost its key: somebody else has it",
+        [RENEWAL_LOST] = "a renewal has lost its key: it is somebody else's, or gone",
     };
     log_event(&server->log, LOG_WARN, texts[state], LOG_TEXT("id", id), LOG_WORD("why", why),
               LOG_END);
@@ -204,8 +204,12 @@ enum tocsin_status keeper_create(struct server *server)
 
 enum tocsin_status keeper_recover(struct keeper *keeper)
 {
-    if (!keeper_enabled(keeper))
+    if (!keeper_enabled(keeper)) {
+        log_event(&keeper->server->log, LOG_WARN,
+                  "renewals are switched off (redis.renewal.enabled): no key is kept alive",
+                  LOG_END);
         renewals_stop(keeper->renewals);
+    }
     return renewals_recover(keeper->renewals);
 }
 
@@ -223,6 +227,7 @@ void keeper_take(struct keeper *keeper)
 bool keeper_drain(struct keeper *keeper)
 {
     renewals_stop(keeper->renewals);
+    renewals_save_all(keeper->renewals);
     /* So that a Redis that hangs is given up in time. */
     key_providers_stop(&keeper->providers, WAIT_MS);
     return renewals_under_way(keeper->renewals) == 0;

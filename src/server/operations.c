@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* How is it? Health, readiness, metrics, what this server is, and the clock of tests. */
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -9,6 +10,9 @@
 #include "server/live.h"
 #include "server/openapi.h"
 
+/* Timers that are looked at to say how many a level has. */
+enum { WHEEL_SAMPLE = 65536 };
+
 enum { ANSWER_BYTES_MAX = 4 * 1024 * 1024 };
 
 /* ---- health */
@@ -16,7 +20,7 @@ enum { ANSWER_BYTES_MAX = 4 * 1024 * 1024 };
 struct health {
     bool down;
     bool warning;
-    const char *reasons[10];
+    const char *reasons[12];
     size_t count;
 };
 
@@ -27,6 +31,13 @@ static void note(struct health *health, bool holds, bool down, const char *reaso
     health->down = health->down || down;
     health->warning = true;
     health->reasons[health->count++] = reason;
+}
+
+static bool renewals_are_off(struct server *server)
+{
+    struct renewals_stats stats;
+    renewals_describe(keeper_renewals(server->keeper), &stats);
+    return !keeper_enabled(server->keeper) && stats.active > 0;
 }
 
 static void look(struct server *server, struct health *health)
@@ -48,6 +59,8 @@ static void look(struct server *server, struct health *health)
     enum renewals_health renewals = renewals_health(keeper_renewals(server->keeper));
     note(health, renewals == RENEWALS_WARNING, false,
          "renewals are in trouble: see /v1/renewals and the log");
+    note(health, renewals_are_off(server), false,
+         "renewals are switched off (redis.renewal.enabled), and there are some");
     note(health, renewals == RENEWALS_DOWN, false,
          "no renewal reaches its keys: is their Redis there?");
 }
@@ -62,7 +75,9 @@ static void write_renewals(struct json_writer *writer, struct server *server)
     json_write_key(writer, "renewals");
     json_write_object(writer);
     json_write_key(writer, "status");
-    json_write_text(writer, words[renewals_health(keeper_renewals(server->keeper))]);
+    json_write_text(writer, renewals_are_off(server)
+                                ? words[RENEWALS_WARNING]
+                                : words[renewals_health(keeper_renewals(server->keeper))]);
     json_write_key(writer, "active");
     json_write_uint64(writer, stats.active);
     json_write_key(writer, "in_trouble");
@@ -128,12 +143,12 @@ static void set_wheel(struct server *server)
 {
     const struct tocsin_wheel *wheel = engine_wheel(server->engine);
     struct tocsin_wheel_stats stats;
-    struct tocsin_wheel_level_stats level;
+    size_t counts[METRIC_LEVELS] = {0};
     tocsin_wheel_describe(wheel, &stats);
-    for (size_t i = 0; i < METRIC_LEVELS; i++) {
-        size_t pending = tocsin_wheel_describe_level(wheel, i, &level) ? level.pending : 0;
-        metrics_set(&server->metrics, M_WHEEL_TIMERS, i, (int64_t)pending);
-    }
+    assert(stats.levels <= METRIC_LEVELS);
+    tocsin_wheel_level_counts(wheel, WHEEL_SAMPLE, counts); /* the loop is not to wait for all */
+    for (size_t i = 0; i < METRIC_LEVELS; i++)
+        metrics_set(&server->metrics, M_WHEEL_TIMERS, i, (int64_t)counts[i]);
     set(server, M_WHEEL_TICKS, tocsin_wheel_now(wheel) - server->wheel_start);
     set(server, M_WHEEL_MOVED, stats.moved);
 }

@@ -60,6 +60,18 @@ static struct renewal_request *begin(const struct route_request *request, enum r
     return NULL;
 }
 
+static bool is_switched_on(const struct route_request *request)
+{
+    if (keeper_enabled(request->server->keeper))
+        return true;
+    answer_problem(request->server, request->exchange,
+                   &(struct problem){.status = 503,
+                                     .code = "UNAVAILABLE",
+                                     .detail = "renewals are switched off "
+                                               "(redis.renewal.enabled)"});
+    return false;
+}
+
 void renewal_create_request(const struct route_request *request)
 {
     struct server *server = request->server;
@@ -68,14 +80,8 @@ void renewal_create_request(const struct route_request *request)
     struct renewal_spec *spec;
     struct tocsin_why why;
     bool malformed;
-    if (!keeper_enabled(server->keeper)) {
-        answer_problem(server, request->exchange,
-                       &(struct problem){.status = 503,
-                                         .code = "UNAVAILABLE",
-                                         .detail = "renewals are switched off "
-                                                   "(redis.renewal.enabled)"});
+    if (!is_switched_on(request))
         return;
-    }
     enum tocsin_status status = renewal_spec_read(body.size > 0 ? body : bytes_of("{}"), &defaults,
                                                   &spec, &malformed, &why);
     if (status == TOCSIN_INVALID) {
@@ -122,7 +128,8 @@ void renewal_resume(const struct route_request *request)
 
 void renewal_renew(const struct route_request *request)
 {
-    simple(request, RENEWAL_RENEW);
+    if (is_switched_on(request))
+        simple(request, RENEWAL_RENEW);
 }
 
 void renewal_get(const struct route_request *request)

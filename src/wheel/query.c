@@ -119,6 +119,18 @@ bool tocsin_wheel_describe_level(const struct tocsin_wheel *wheel, size_t level,
     return true;
 }
 
+void tocsin_wheel_level_counts(const struct tocsin_wheel *wheel, size_t most, size_t *ret_counts)
+{
+    uint32_t nodes = wheel->used_nodes;
+    uint32_t stride = most == 0 || nodes <= most ? 1 : (uint32_t)((nodes + most - 1) / most);
+    memset(ret_counts, 0, wheel->level_count * sizeof *ret_counts);
+    for (uint64_t i = 0; i < nodes; i += stride) {
+        uint32_t level = wheel->nodes[i].level;
+        if (level < wheel->level_count)
+            ret_counts[level] += stride;
+    }
+}
+
 bool tocsin_wheel_slot_counts(const struct tocsin_wheel *wheel, size_t level, uint32_t *ret_counts)
 {
     if (level >= wheel->level_count)

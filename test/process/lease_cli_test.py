@@ -90,12 +90,26 @@ def all_verbs(server):
 
 
 @alone
+def two_that_have_one_name_never_run_together():
+    """R-30: a crontab says --holder host, and the run of before is not over yet."""
+    with real_server() as server:
+        first = start(server, "deploy", "sleep", "60", options=("--holder", "me"))
+        wait_for(lambda: held(server, "deploy"), "the first has it")
+        second = tocsin("lease", "run", "deploy", "--holder", "me", "--", "echo", "ran", url=server.url)
+        same((second.returncode != 0, second.stdout), (True, ""))
+        holds(second.stderr, "deploy could not be had: me:")
+        first.terminate()
+        wait_code(first)
+
+
+@alone
 def the_command_sees_its_lease_and_its_end_is_ours():
     with real_server() as server:
         run = tocsin("lease", "run", "deploy", "--holder", "ada", "--", "sh", "-c",
                      'echo "$TOCSIN_LEASE $TOCSIN_LEASE_HOLDER $TOCSIN_FENCE"; cat; exit 7', url=server.url, given="input")
         name, holder, fence = run.stdout.splitlines()[0].split()
-        same((run.returncode, name, holder, int(fence) > 2**32, run.stdout.splitlines()[1]), (7, "deploy", "ada", True, "input"))
+        same((run.returncode, name, holder.split(":")[0], int(fence) > 2**32, run.stdout.splitlines()[1]),
+             (7, "deploy", "ada", True, "input"))
         same(held(server, "deploy"), None, "it is released at the end")
         same(tocsin("lease", "run", "deploy", "--", "sh", "-c", "kill -USR1 $$", url=server.url).returncode, 128 + signal.SIGUSR1)
         same(tocsin("lease", "run", "deploy", "--", "/nowhere/at/all", url=server.url).returncode, 127)

@@ -341,7 +341,7 @@ TEST(a_renewal_that_cannot_be_is_refused_and_the_field_is_named)
         struct tocsin_renewal renewal;
         const char *why;
     } bad[] = {
-        {{.keys = two_keys, .key_count = 2}, "id: must have 1 to 64 bytes of UTF-8"},
+        {{.keys = two_keys, .key_count = 2}, "id: must have 1 to 64 bytes of UTF-8, without control characters"},
         {{.id = "x", .store = "shelf"}, "keys, prefix, pattern, any: one of them is needed"},
         {{.id = "x", .prefix = "p\xff", .store = "shelf"}, "prefix: must be UTF-8"},
         {{.id = "x",

@@ -98,6 +98,9 @@ static void came_due(struct renewal *renewal, int64_t now_ms)
     if (renewal->round != NULL) {
         renewal->counters.skipped++;
         all->stats.skipped++;
+        if (now_ms - renewal_round_began_ms(renewal) >=
+            strategy_least_ttl_ms(&renewal->spec->strategy))
+            renewal_tell(renewal, "its round has not ended for longer than its keys live");
         return;
     }
     renewal_round(renewal, due);
@@ -149,15 +152,22 @@ void renewal_count_health(const struct renewal *renewal, int by)
     stats->sampled += (uint64_t)(int64_t)by;
     if (is_unhealthy(renewal))
         stats->unhealthy += (uint64_t)(int64_t)by;
-    if (good_rounds(renewal) == 0)
+    if (renewal->window_alive == 0)
         stats->dead += (uint64_t)(int64_t)by;
 }
 
-static void note_window(struct renewal *renewal, bool good)
+#define WINDOW_MASK ((1u << WINDOW_ROUNDS) - 1)
+
+static unsigned shift_in(unsigned window, bool bit)
 {
-    unsigned window = renewal->window;
+    return window << 1 | bit;
+}
+
+static void note_window(struct renewal *renewal, bool good, bool alive)
+{
     renewal_count_health(renewal, -1);
-    renewal->window = (window << 1 | good) & ((1u << WINDOW_ROUNDS) - 1);
+    renewal->window = shift_in(renewal->window, good) & WINDOW_MASK;
+    renewal->window_alive = shift_in(renewal->window_alive, alive) & WINDOW_MASK;
     if (renewal->window_count < WINDOW_ROUNDS)
         renewal->window_count++;
     renewal_count_health(renewal, 1);
@@ -204,31 +214,31 @@ static void retry_soon(struct renewal *renewal)
 
 /* Once, until it works again: what was refused or is gone. That a key store is not reached is
  * told of the key store, not of each of its renewals. */
-void renewal_tell(struct renewal *renewal)
+void renewal_tell(struct renewal *renewal, const char *why)
 {
     struct renewals *all = renewal->all;
     if (renewal->told)
         return;
     renewal->told = true;
     if (all->watch.told != NULL)
-        all->watch.told(all->watch.arg, renewal_id(renewal), RENEWAL_ACTIVE,
-                        trouble_why(renewal->trouble));
+        all->watch.told(all->watch.arg, renewal_id(renewal), RENEWAL_ACTIVE, why);
 }
 
 void renewal_rounded(struct renewal *renewal, bool failed, bool good, bool again)
 {
     struct tally last = renewal_last(renewal);
-    note_window(renewal, good);
+    bool orphan = renewal->client >= CLIENTS_MAX; /* what it needs may be there at the next start */
+    note_window(renewal, good, !failed);
     if (!failed)
         renewal->failures = 0;
     else if (!renewal->beat_failed)
         renewal->failures++;
     renewal->beat_failed = failed;
-    if (good)
+    if (last.of[KEY_MISSING] + last.of[KEY_REFUSED] > 0 || (failed && orphan))
+        renewal_tell(renewal, trouble_why(renewal->trouble));
+    else if (good)
         renewal->told = false;
-    else if (last.of[KEY_MISSING] + last.of[KEY_REFUSED] > 0)
-        renewal_tell(renewal);
-    if (renewal->failures > renewal->spec->max_retries) {
+    if (renewal->failures > renewal->spec->max_retries && !orphan) {
         const char *last_why = trouble_why(renewal->trouble);
         char why[WHY_BYTES];
         if (renewal->failures == 1)

@@ -93,11 +93,12 @@ static enum tocsin_status enroll(struct renewal_call *call, struct change *chang
     struct renewals *all = call->renewals;
     struct engine_record record;
     enum tocsin_status status = change_get(change, all->kind, call->id, &record);
-    if (status == TOCSIN_OK)
+    bool there = status == TOCSIN_OK && record.mark < RENEWAL_COMPLETED;
+    if (there)
         return refuse(call, OUTCOME_CONFLICTING, "there is a renewal of this id");
-    if (status != TOCSIN_NONE)
+    if (status != TOCSIN_NONE && status != TOCSIN_OK)
         return status;
-    if (!matches(call, NULL))
+    if (!matches(call, NULL)) /* one that has ended makes room for another */
         return TOCSIN_OK;
     if (call->made == NULL && !make(call, &status))
         return status;
@@ -193,17 +194,23 @@ static void wait_for_round(struct renewal_call *call, struct renewal *renewal)
     renewal->waiting = call;
 }
 
+/* Whoever wanted a round that has ended it all is answered when that is durable. */
 void renewal_answer_waiting(struct renewal *renewal)
 {
     struct renewal_call *call = renewal->waiting;
+    bool ending = renewal->ending != 0 && !renewal->gone;
     renewal->waiting = NULL;
     while (call != NULL) {
         struct renewal_call *next = call->next;
-        if (call->verb == RENEWAL_RENEW) {
-            buffer_clear(&call->answer);
-            answer(call, renewal, renewal->state);
+        if (call->verb == RENEWAL_RENEW && ending) {
+            wait_for_round(call, renewal);
+        } else {
+            if (call->verb == RENEWAL_RENEW) {
+                buffer_clear(&call->answer);
+                answer(call, renewal, renewal->state);
+            }
+            call->done(call);
         }
-        call->done(call);
         call = next;
     }
 }
@@ -239,7 +246,7 @@ static void pause(struct renewal_call *call, struct renewal *renewal)
 {
     renewal_count_health(renewal, -1);
     renewal->window_count = 0; /* how it did before says nothing later */
-    renewal->window = 0;
+    renewal->window = renewal->window_alive = 0;
     renewal->state = RENEWAL_PAUSED;
     renewal->wanted = false;
     renewal_stop_beats(renewal);

@@ -7,7 +7,7 @@
 
 #include "service/renewal/renewals_inside.h"
 
-enum { AGAIN_MS = 1000 };
+enum { AGAIN_MS = 1000, COUNTED_MS = 60000, SAVING_AT_ONCE = 256 };
 
 /* One such change; it holds the renewal by its number, since that may go meanwhile. */
 struct errand {
@@ -17,6 +17,7 @@ struct errand {
     struct errand *previous;
     uint64_t number;
     enum renewal_state state; /* ACTIVE: only its counters */
+    bool last;                /* … for the last time */
     char why[WHY_BYTES];
 };
 
@@ -54,6 +55,7 @@ static enum tocsin_status run(void *arg, struct change *change)
 }
 
 static void begin(void *arg);
+static void save_more(struct renewals *all);
 
 static void errand_free(struct errand *errand)
 {
@@ -92,13 +94,20 @@ static void done(void *arg, enum tocsin_status status)
         ended(errand, renewal);
     } else if (renewal != NULL && ends) {
         renewal->ending = 0;
+        if (renewal->round == NULL)
+            renewal_answer_waiting(renewal);
         if (status != TOCSIN_CONFLICT && renewal->state == RENEWAL_ACTIVE)
             renewal_start_beats(
                 renewal, renewal->spec->every_ms); /* it could not be written: it is found again */
     } else if (status != TOCSIN_OK && status != TOCSIN_CONFLICT) {
         all->stats.unsaved++;
     }
+    bool last = errand->last;
     errand_free(errand);
+    if (last) {
+        all->saving_open--;
+        save_more(all);
+    }
 }
 
 static void begin(void *arg)
@@ -107,7 +116,7 @@ static void begin(void *arg)
     engine_change(errand->all->engine, errand->state != RENEWAL_ACTIVE, run, done, errand);
 }
 
-static bool send(struct renewal *renewal, enum renewal_state state, const char *why)
+static bool send(struct renewal *renewal, enum renewal_state state, const char *why, bool last)
 {
     struct renewals *all = renewal->all;
     struct errand *errand = calloc(1, sizeof *errand);
@@ -116,6 +125,7 @@ static bool send(struct renewal *renewal, enum renewal_state state, const char *
     errand->all = all;
     errand->number = renewal_number(all, renewal_id(renewal));
     errand->state = state;
+    errand->last = last;
     (void)snprintf(errand->why, sizeof errand->why, "%s", why);
     errand->next = all->errands;
     if (errand->next != NULL)
@@ -131,7 +141,7 @@ void renewal_end(struct renewal *renewal, enum renewal_state state, const char *
         return;
     renewal->ending = state;
     renewal_stop_beats(renewal);
-    if (send(renewal, state, why))
+    if (send(renewal, state, why, false))
         return;
     /* No memory: with its next beat, again. */
     renewal->ending = 0;
@@ -140,15 +150,53 @@ void renewal_end(struct renewal *renewal, enum renewal_state state, const char *
         renewals_arm_wake(renewal->all);
 }
 
+/* Of those whose strategy counts rounds a crash is to lose no more than a minute. */
+static int64_t save_every_ms(const struct renewal *renewal)
+{
+    enum strategy_type type = renewal->spec->strategy.type;
+    int64_t usual = renewal->all->limits.save_ms;
+    bool counts = type == STRATEGY_STEPS || type == STRATEGY_OWN;
+    return counts && usual > COUNTED_MS ? COUNTED_MS : usual;
+}
+
 void renewal_save(struct renewal *renewal)
 {
     struct renewals *all = renewal->all;
     int64_t now = engine_now_ms(all->engine);
-    if (now < renewal->saved_ms + all->limits.save_ms || renewal->ending != 0)
+    if (now < renewal->saved_ms + save_every_ms(renewal) || renewal->ending != 0)
         return;
     renewal->saved_ms = now;
-    if (!send(renewal, RENEWAL_ACTIVE, ""))
+    renewal->unsaved = false;
+    if (!send(renewal, RENEWAL_ACTIVE, "", false))
         all->stats.unsaved++;
+}
+
+void renewal_save_last(struct renewal *renewal)
+{
+    struct renewals *all = renewal->all;
+    bool wanted = renewal->unsaved && renewal->state == RENEWAL_ACTIVE && renewal->ending == 0;
+    if (!wanted || renewal->round != NULL) /* after its round, then */
+        return;
+    renewal->unsaved = false;
+    all->saving_open++;
+    if (!send(renewal, RENEWAL_ACTIVE, "", true)) {
+        all->saving_open--;
+        all->stats.unsaved++;
+    }
+}
+
+static void save_more(struct renewals *all)
+{
+    while (all->saving_open < SAVING_AT_ONCE && all->saving_next < all->by_id.count)
+        renewal_save_last(all->list[all->saving_next++]);
+}
+
+void renewals_save_all(struct renewals *all)
+{
+    if (all->saving)
+        return;
+    all->saving = true;
+    save_more(all);
 }
 
 void errands_release(struct renewals *all)

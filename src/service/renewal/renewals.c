@@ -329,7 +329,7 @@ void renewals_stop(struct renewals *all)
 
 uint64_t renewals_under_way(const struct renewals *all)
 {
-    return all->stats.under_way;
+    return all->stats.under_way + all->saving_open;
 }
 
 void renewals_destroy(struct renewals *all)

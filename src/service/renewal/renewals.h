@@ -94,9 +94,12 @@ bool renewals_has_client(const struct renewals *renewals, struct bytes name);
 /* After engine_load: what was active goes on, paced. NO_MEMORY: start again. */
 enum tocsin_status renewals_recover(struct renewals *renewals);
 bool renewals_recovering(const struct renewals *renewals);
+/* For a stop in good order, while the engine runs: what was counted is written. Over when none is
+ * under way. Before renewals_stop or after. */
+void renewals_save_all(struct renewals *renewals);
 /* No more rounds. Before the clients are closed. */
 void renewals_stop(struct renewals *renewals);
-/* Rounds that have not come back yet. */
+/* Rounds that have not come back yet, and last savings. */
 uint64_t renewals_under_way(const struct renewals *renewals);
 /* After the clients are closed, and after the engine. */
 void renewals_destroy(struct renewals *renewals);

@@ -61,14 +61,16 @@ struct renewal {
     uint32_t index;              /* among all of them */
     uint32_t failures;           /* beats in a row: what is tried in between is not counted */
     enum renewal_state state : 4;
-    enum renewal_state ending : 4;   /* found by a round, and being written; 0: not so */
-    unsigned window : WINDOW_ROUNDS; /* bit n: the round before n others was good */
+    enum renewal_state ending : 4;         /* found by a round, and being written; 0: not so */
+    unsigned window : WINDOW_ROUNDS;       /* bit n: the round before n others was good */
+    unsigned window_alive : WINDOW_ROUNDS; /* the same: it reached some of its keys */
     unsigned window_count : 4;
     unsigned quick : 2;   /* retries since the last regular beat */
     bool beat_failed : 1; /* since that beat; counted in failures */
     bool wanted : 1;      /* one more round, as soon as the one under way is over */
     bool gone : 1;        /* not among them any more; freed when its round is over */
     bool told : 1;        /* that it does not work */
+    bool unsaved : 1;     /* its counters have changed */
     bool has_last : 1;    /* what became of its last round is known */
     uint8_t client;       /* among the key stores */
     uint8_t id_size;
@@ -114,6 +116,9 @@ struct renewals {
     bool load_failed;
     bool stopped;
     struct errand *errands;
+    bool saving;          /* for the last time */
+    uint32_t saving_next; /* place in the list */
+    uint32_t saving_open;
     struct buffer doc;
     struct renewals_stats stats;
 };
@@ -179,8 +184,9 @@ void renewals_flush(struct renewals *all);
 
 /* By itself: COMPLETED, FAILED, LOST. Tried until it is durable. */
 void renewal_end(struct renewal *renewal, enum renewal_state state, const char *why);
-/* Its counters, when it is time. */
+/* Its counters, when it is time; or for the last time. */
 void renewal_save(struct renewal *renewal);
+void renewal_save_last(struct renewal *renewal);
 void errands_release(struct renewals *all);
 enum tocsin_status renewals_on_due(void *service, struct change *change,
                                    const struct engine_record *record);
@@ -189,6 +195,8 @@ enum tocsin_status renewals_on_due(void *service, struct change *change,
 
 /* Begins one, unless it is under way, or must not be. due_ms: of its beat. */
 void renewal_round(struct renewal *renewal, int64_t due_ms);
+/* Of the one under way. */
+int64_t renewal_round_began_ms(const struct renewal *renewal);
 
 /* ---- what became of the keys (tally.c) */
 
@@ -197,7 +205,7 @@ void tally_count(struct tally *tally, const struct key_item *item);
 void tally_note(struct tally *tally, const char *why);
 uint64_t tally_bad(const struct tally *tally);
 /* Of one that did not go well, for a person. */
-void tally_explain(struct tally *tally, const struct renewal_spec *spec);
+void tally_explain(struct tally *tally, bool lost);
 void trouble_release(struct trouble *trouble);
 /* Never NULL; also of none. */
 const char *trouble_why(const struct trouble *trouble);
@@ -217,8 +225,8 @@ int64_t renewal_spread_ms(const struct renewal *renewal);
 void renewal_stop_beats(struct renewal *renewal);
 /* What a round came to: no key was renewed; it went well; it is to be tried again soon. */
 void renewal_rounded(struct renewal *renewal, bool failed, bool good, bool again);
-/* Whoever looks on is told why its last round did not go well: once, until one does. */
-void renewal_tell(struct renewal *renewal);
+/* Whoever looks on is told why it does not go well: once, until it does. */
+void renewal_tell(struct renewal *renewal, const char *why);
 /* It is, or is no more, among those whose health counts. */
 void renewal_count_health(const struct renewal *renewal, int by);
 void renewals_woken(void *arg);

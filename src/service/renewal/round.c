@@ -19,6 +19,7 @@ struct batch {
     struct key_job job; /* first */
     struct round *round;
     char *words; /* after the items: of keys that were found */
+    bool found;
     struct key_item items[];
 };
 
@@ -33,6 +34,7 @@ struct round {
     bool giving;
     bool stop;              /* nothing more is begun */
     bool cut;               /* … because the renewal was stopped */
+    bool lost;              /* a key is not the owner's any more */
     bool ended;             /* the strategy: its condition does not hold any more */
     enum key_result broken; /* a scan or a test was refused or failed; 0: none */
     uint32_t open;
@@ -91,6 +93,7 @@ static void count_round(struct round *round, const struct sums *sums)
 {
     struct renewals *all = round->all;
     struct counters *counters = &round->renewal->counters;
+    round->renewal->unsaved = true;
     counters->rounds++;
     counters->success += sums->good;
     counters->failure += sums->bad;
@@ -114,17 +117,15 @@ static void conclude(const struct round *round, const struct sums *sums)
 {
     struct renewal *renewal = round->renewal;
     const struct tally *tally = &round->tally;
-    bool lost = tally->of[KEY_FOREIGN] > 0 ||
-                (renewal->spec->more->owner.at != NULL && tally->of[KEY_MISSING] > 0);
     if (renewal->state != RENEWAL_ACTIVE || renewal->ending != 0)
         return;
-    if (lost) {
+    if (round->lost) {
         renewal_end(renewal, RENEWAL_LOST, trouble_why(renewal->trouble));
     } else if (!round->cut) {
         uint64_t again = tally->of[KEY_REFUSED] + tally->of[KEY_FAILED] + tally->of[KEY_UNKNOWN];
         bool good = !sums->failed && sums->bad * 5 <= sums->good + sums->bad;
         if (round->broken == KEY_REFUSED) /* a look: that is no key's result */
-            renewal_tell(renewal);
+            renewal_tell(renewal, trouble_why(renewal->trouble));
         renewal_rounded(renewal, sums->failed, good, sums->failed || again > 0);
     }
 }
@@ -133,7 +134,7 @@ static void take_in(struct round *round)
 {
     struct renewal *renewal = round->renewal;
     struct sums sums = sum_up(round);
-    tally_explain(&round->tally, round->renewal->spec);
+    tally_explain(&round->tally, round->lost);
     renewal_keep_last(renewal, &round->tally);
     count_round(round, &sums);
     conclude(round, &sums);
@@ -151,6 +152,8 @@ static void finish(struct round *round)
         take_in(round);
     release(round);
     renewal_answer_waiting(renewal);
+    if (all->saving && !renewal->gone)
+        renewal_save_last(renewal);
     if (renewal->gone) {
         renewal_release(renewal);
     } else if (renewal->wanted) {
@@ -187,13 +190,22 @@ static void give_up(struct round *round)
     round->stop = true;
 }
 
+/* A key that was only found may be gone the next moment: its owner has let it go. */
+static bool is_lost(const struct batch *batch, enum key_result result)
+{
+    bool owned = batch->round->renewal->spec->more->owner.at != NULL;
+    return result == KEY_FOREIGN || (result == KEY_MISSING && owned && !batch->found);
+}
+
 static void renewed(struct key_job *job)
 {
     struct batch *batch = (struct batch *)job;
     struct round *round = batch->round;
     struct renewals *all = round->all;
-    for (uint32_t i = 0; i < job->count; i++)
+    for (uint32_t i = 0; i < job->count; i++) {
         tally_count(&round->tally, &job->items[i]);
+        round->lost = round->lost || is_lost(batch, job->items[i].result);
+    }
     if (job->why[0] != '\0')
         tally_note(&round->tally, job->why);
     if (round->tally.of[KEY_FAILED] + round->tally.of[KEY_UNKNOWN] > 0)
@@ -327,6 +339,7 @@ static bool give_found(struct round *round)
     struct batch *batch = batch_create(round, count, bytes);
     if (batch == NULL)
         return false;
+    batch->found = true;
     while (count-- > 0 && key_walk_next(&round->page, &key)) {
         if (is_new(round, key))
             add_copy(batch, key);
@@ -501,6 +514,11 @@ static size_t look_bytes(const struct renewal_spec *spec)
             longest = spec->sources[i].text.size;
     }
     return sizeof(struct look) + longest * 2 + 1;
+}
+
+int64_t renewal_round_began_ms(const struct renewal *renewal)
+{
+    return renewal->round->began_ms;
 }
 
 void renewal_round(struct renewal *renewal, int64_t due_ms)

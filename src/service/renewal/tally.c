@@ -84,20 +84,20 @@ struct tally renewal_last(const struct renewal *renewal)
     return last;
 }
 
-static bool is_lost(const struct renewal_spec *spec, enum key_result result)
+static bool tells_loss(enum key_result result)
 {
-    return result == KEY_FOREIGN || (spec->more->owner.at != NULL && result == KEY_MISSING);
+    return result == KEY_FOREIGN || result == KEY_MISSING;
 }
 
 /* What a person is told of a round that did not go well: that a key is lost, whatever else there
  * was; else what the key store said; else what became of the first key. */
-void tally_explain(struct tally *tally, const struct renewal_spec *spec)
+void tally_explain(struct tally *tally, bool lost)
 {
     struct trouble *trouble = tally->trouble;
     if (trouble == NULL || trouble->worst_count == 0)
         return;
     uint32_t which = 0;
-    while (which < trouble->worst_count && !is_lost(spec, trouble->worst[which].result))
+    while (which < trouble->worst_count && !(lost && tells_loss(trouble->worst[which].result)))
         which++;
     if (which == trouble->worst_count && trouble->why[0] != '\0')
         return;
