@@ -215,6 +215,18 @@ void renewal_answer_waiting(struct renewal *renewal)
     }
 }
 
+void renewal_refuse_waiting(struct renewal *renewal)
+{
+    struct renewal_call *call = renewal->waiting;
+    renewal->waiting = NULL;
+    while (call != NULL) {
+        struct renewal_call *next = call->next;
+        (void)refuse(call, OUTCOME_UNAVAILABLE, "its end could not be written yet: ask again");
+        call->done(call);
+        call = next;
+    }
+}
+
 static void wait_until_quiet(struct renewal_call *call, struct renewal *renewal)
 {
     wait_for_round(call, renewal);

@@ -84,6 +84,8 @@ static void done(void *arg, enum tocsin_status status)
     bool ends = errand->state != RENEWAL_ACTIVE;
     if (renewal != NULL && ends && tocsin_status_retryable(status) && !all->stopped) {
         all->stats.unsaved++;
+        if (renewal->round == NULL)
+            renewal_refuse_waiting(renewal);
         errand->again.fn = begin;
         errand->again.arg = errand;
         if (engine_timer_arm(all->engine, &errand->again,

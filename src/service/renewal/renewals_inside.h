@@ -235,5 +235,7 @@ void renewals_woken(void *arg);
 
 /* Those that waited for a round are answered. */
 void renewal_answer_waiting(struct renewal *renewal);
+/* Those that wait for its end to be durable: that takes longer. */
+void renewal_refuse_waiting(struct renewal *renewal);
 
 #endif
