@@ -246,7 +246,7 @@ enum { METRIC_LEVELS = 16 };
 
 #define METRIC_TABLE_WHEEL(ROW)                                                                    \
     ROW(WHEEL_TIMERS, GAUGE, ONE, LEVEL, NO, "wheel_timers",                                       \
-        "Timers on the wheel, by level; 0 is the finest. Of many: from a sample.")                                         \
+        "Timers on the wheel, by level; 0 is the finest. Of many: from a sample.")                 \
     ROW(WHEEL_TICKS, COUNTER, ONE, NONE, NO, "wheel_ticks_total",                                  \
         "Ticks of the finest level the wheel has gone through, since start.")                      \
     ROW(WHEEL_MOVED, COUNTER, ONE, NONE, NO, "wheel_cascaded_total",                               \
