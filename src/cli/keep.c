@@ -427,7 +427,25 @@ static const struct command show_verb = {
     .run = show_run,
 };
 
-static const struct option_row ls_rows[] = {LIST_LIMIT_ROW, LIST_ALL_ROW};
+struct ls_renewals {
+    struct list_options list; /* first */
+    const char *status;       /* NULL: any */
+};
+
+static bool read_status(const char *value, void *into)
+{
+    static const char *const states[] = {"ACTIVE",    "PAUSED", "COMPLETED", "FAILED",
+                                         "CANCELLED", "LOST",   NULL};
+    return options_word(value, states, &((struct ls_renewals *)into)->status);
+}
+
+static const struct option_row ls_rows[] = {
+    {"--status", "STATUS",
+     "only those that are active, paused, completed, failed, cancelled or lost",
+     "ACTIVE, PAUSED, COMPLETED, FAILED, CANCELLED or LOST", read_status},
+    LIST_LIMIT_ROW,
+    LIST_ALL_ROW,
+};
 
 static int ls_run(int argc, char **argv)
 {
@@ -435,7 +453,20 @@ static int ls_run(int argc, char **argv)
                                         "REDIS", ">EVERY", ">ROUNDS", ">GOOD"};
     static const struct list renewals = {"renewals", heads, sizeof heads / sizeof heads[0],
                                          keep_text_row};
-    return list_run(&ls_verb, argc, argv, &renewals, "/v1/renewals");
+    struct ls_renewals ls = {.list = {.limit = LIST_LIMIT_DEFAULT}};
+    struct words words = {argc, argv};
+    struct client client;
+    char path[CLIENT_PATH_BYTES_MAX] = "/v1/renewals";
+    int code;
+    if (!command_begin(&ls_verb, &words, &ls, &code))
+        return code;
+    code = client_init(&client, &ls_verb, &ls.list.client);
+    if (code == EXIT_DONE && ls.status != NULL && !client_query(&client, "status", ls.status, path))
+        code = EXIT_USAGE;
+    if (code == EXIT_DONE)
+        code = list_print(&client, &ls.list, &renewals, path);
+    client_release(&client);
+    return code;
 }
 
 static const struct command ls_verb = {
@@ -444,7 +475,7 @@ static const struct command ls_verb = {
     .usage = "[OPTION...]",
     .about = "Lists renewals, also those that ended within the last hour. With --json: a page of\n"
              "the server's JSON a line.\n",
-    .after = "example: tocsin keep ls\n",
+    .after = "example: tocsin keep ls --status active\n",
     .rows = ls_rows,
     .row_count = sizeof ls_rows / sizeof ls_rows[0],
     .client = true,

@@ -138,7 +138,9 @@ static void say_last(struct bytes json, char text[LINE_BYTES])
     add_results(last, good_results, text);
     add_results(last, bad_results, text);
     if (text[0] == '\0')
-        add(text, last.size > 2 ? "no keys" : "no round yet");
+        add(text, last.size > 2                                        ? "no keys"
+                  : number_of(object_of(json, "metrics"), "total") > 0 ? "not kept after its end"
+                                                                       : "no round yet");
 }
 
 static void say_every(struct bytes json, char text[DURATION_TEXT_BYTES])

@@ -166,6 +166,9 @@ bool query_whole(const struct route_request *request, const char *name, uint64_t
                  uint64_t *into);
 /* limit and after, and nothing else. */
 bool query_page(const struct route_request *request, uint64_t *ret_limit, uint64_t *ret_after);
+/* Which of the words, which end with NULL, it is, from 1; 0: it is not given. False: refused. */
+bool query_word(const struct route_request *request, const char *name, const char *const *words,
+                const char *complaint, int *ret_which);
 
 /* A GET that is answered by read_answered. */
 struct read_request {

@@ -177,3 +177,23 @@ void read_answered(void *arg, enum outcome outcome, uint64_t rev, struct bytes j
     answer_outcome(self->server, self->exchange, outcome, rev, json, why, false);
     free(self);
 }
+
+bool query_word(const struct route_request *request, const char *name, const char *const *words,
+                const char *complaint, int *ret_which)
+{
+    char room[16];
+    struct bytes text;
+    *ret_which = 0;
+    if (http_query_find(request->http->query, name).at == NULL)
+        return true;
+    if (!query_text(request, name, room, sizeof room, &text))
+        return false;
+    for (int i = 0; words[i] != NULL; i++) {
+        if (bytes_are(text, words[i])) {
+            *ret_which = i + 1;
+            return true;
+        }
+    }
+    answer_invalid(request, complaint);
+    return false;
+}

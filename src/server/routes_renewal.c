@@ -142,12 +142,21 @@ void renewal_get(const struct route_request *request)
 
 void renewal_list(const struct route_request *request)
 {
-    uint64_t limit;
-    uint64_t after;
-    if (!query_page(request, &limit, &after))
+    static const char *const names[] = {"status", "limit", "after"};
+    static const char *const states[] = {"ACTIVE",    "PAUSED", "COMPLETED", "FAILED",
+                                         "CANCELLED", "LOST",   NULL}; /* enum renewal_state */
+    uint64_t limit = QUERY_LIMIT_DEFAULT;
+    uint64_t after = 0;
+    int state;
+    if (!query_fits(request, names, sizeof names / sizeof names[0]) ||
+        !query_word(request, "status", states,
+                    "status: must be ACTIVE, PAUSED, COMPLETED, FAILED, CANCELLED or LOST",
+                    &state) ||
+        !query_whole(request, "limit", 1, QUERY_LIMIT_MAX, &limit) ||
+        !query_whole(request, "after", 0, INT64_MAX, &after))
         return;
     struct read_request *self = read_begin(request, "");
     if (self != NULL)
-        renewals_list(keeper_renewals(request->server->keeper), after, (uint32_t)limit,
-                      read_answered, self);
+        renewals_list(keeper_renewals(request->server->keeper), (enum renewal_state)state, after,
+                      (uint32_t)limit, read_answered, self);
 }

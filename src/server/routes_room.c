@@ -53,27 +53,6 @@ void room_get(const struct route_request *request)
                   (struct bytes){request->param, request->param_size}, read_answered, self);
 }
 
-/* Which of the words it is, from 1; 0: it is not given. False: refused. */
-static bool query_word(const struct route_request *request, const char *name,
-                       const char *const *words, const char *complaint, int *ret_which)
-{
-    char room[16];
-    struct bytes text;
-    *ret_which = 0;
-    if (http_query_find(request->http->query, name).at == NULL)
-        return true;
-    if (!query_text(request, name, room, sizeof room, &text))
-        return false;
-    for (int i = 0; words[i] != NULL; i++) {
-        if (bytes_are(text, words[i])) {
-            *ret_which = i + 1;
-            return true;
-        }
-    }
-    answer_invalid(request, complaint);
-    return false;
-}
-
 void room_list(const struct route_request *request)
 {
     static const char *const names[] = {"phase", "order", "limit", "after"};

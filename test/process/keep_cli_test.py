@@ -100,6 +100,9 @@ def several_are_paused_resumed_renewed_and_cancelled(server):
     table = good(server, "ls", "--all")
     holds(table, "ID ", "STATUS", "KEYS", "EVERY", "ROUNDS", "GOOD", ids[0], "PAUSED", "number 1", "m:2", "mock", "30s")
     same(len(json.loads(good(server, "ls", "--limit", "1", "--json"))["renewals"]), 1)
+    paused = good(server, "ls", "--all", "--status", "paused")
+    same((ids[0] in paused, ids[1] in paused, ids[2] in paused), (True, True, False))
+    holds(refused(server, "ls", "--status", "gone", code=2), "LOST")
     holds(good(server, "resume", ids[0]), f"{ids[0]} ACTIVE: ")
     holds(good(server, "renew", ids[0]), f"{ids[0]} ACTIVE: 1 ")
     shown = good(server, "show", ids[0])
@@ -108,7 +111,7 @@ def several_are_paused_resumed_renewed_and_cancelled(server):
     same(done.returncode, 1)
     same([line.split(":")[0] for line in done.stdout.splitlines()], [f"{id} CANCELLED" for id in ids])
     holds(done.stderr, "tocsin keep cancel: no-such: ")
-    holds(good(server, "show", ids[0]), "CANCELLED", "ended")
+    holds(good(server, "show", ids[0]), "CANCELLED", "ended", "not kept after its end")
     holds(refused(server, "renew", ids[0]), "it has ended: CANCELLED (409 CONFLICT)")
 
 

@@ -150,7 +150,7 @@ BOTH(R_01_a_list_has_all_of_them_with_their_metrics)
     ask(RENEWAL_PAUSE, "b", OUTCOME_OK);
     enroll("c", TEN_SECONDS);
     ask(RENEWAL_CANCEL, "c", OUTCOME_OK);
-    renewals_list(world.renewals, 0, 10, listed, &done);
+    renewals_list(world.renewals, (enum renewal_state)0, 0, 10, listed, &done);
     renewal_world_settle(&world);
     assert_true(done);
     const char *a = strstr(page, "\"id\":\"a\",\"status\":\"ACTIVE\"");

@@ -54,10 +54,11 @@ void renewals_get(struct renewals *renewals, struct bytes id, renewal_read_fn fn
     reading_one(&kind, id, fn, arg);
 }
 
-void renewals_list(struct renewals *renewals, uint64_t after, uint32_t limit, renewal_read_fn fn,
-                   void *arg)
+void renewals_list(struct renewals *renewals, enum renewal_state state, uint64_t after,
+                   uint32_t limit, renewal_read_fn fn, void *arg)
 {
     struct reading_kind kind = kind_of(renewals);
+    kind.marks = state == 0 ? 0 : UINT64_C(1) << state;
     reading_page(&kind, after, limit, fn, arg);
 }
 

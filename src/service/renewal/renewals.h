@@ -139,9 +139,9 @@ void renewals_ask(struct renewals *renewals, struct renewal_call *call);
 
 typedef void (*renewal_read_fn)(void *arg, enum outcome outcome, uint64_t rev, struct bytes json);
 void renewals_get(struct renewals *renewals, struct bytes id, renewal_read_fn fn, void *arg);
-/* {"renewals":[…],"next":cursor or null} */
-void renewals_list(struct renewals *renewals, uint64_t after, uint32_t limit, renewal_read_fn fn,
-                   void *arg);
+/* {"renewals":[…],"next":cursor or null}; state 0: whatever it is. */
+void renewals_list(struct renewals *renewals, enum renewal_state state, uint64_t after,
+                   uint32_t limit, renewal_read_fn fn, void *arg);
 
 /* The same in numbers. NONE, UNAVAILABLE, … */
 typedef void (*renewal_look_fn)(void *arg, enum tocsin_status status,
