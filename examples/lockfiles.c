@@ -93,7 +93,8 @@ static void expire(void *self, const struct tocsin_expiry *expiry, struct tocsin
         const char *name = name_of(&keys[i], room);
         keys[i].result = name == NULL ? TOCSIN_KEY_MISSING : expire_one(self, name, expiry);
         if (keys[i].result == TOCSIN_KEY_REFUSED)
-            (void)snprintf(ret_why->text, sizeof ret_why->text, "%s: %s", name, strerror(errno));
+            (void)snprintf(ret_why->text, sizeof ret_why->text, "%.100s: %s", name,
+                           strerror(errno));
     }
 }
 
