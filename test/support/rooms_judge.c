@@ -186,8 +186,8 @@ static void check_state(struct rooms_judge *judge, struct judged_room *room, con
 static void check_deadline(struct rooms_judge *judge, struct judged_room *room, uint64_t game,
                            int step, int64_t deadline_ms, const char *about)
 {
-    if (room->passes > 0)
-        return; /* several turns have as many stones */
+    if (room->passes > 0 || game != room->game)
+        return; /* several turns have as many stones; in a game of before there may have been */
     bool same = room->deadline_game == game && room->deadline_step == step;
     /* Grace is the only way in which a deadline may move: once, to what the log says. What was
      * changed before it in the same commit is told after that is in the log. */
