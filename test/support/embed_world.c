@@ -198,7 +198,7 @@ static void told(void *arg, const char *id, enum tocsin_renewal_status status, c
 
 void program_prepare(struct program *program)
 {
-    struct tocsin_why why;
+    struct tocsin_why why = {""};
     assert_int_equal(tocsin_renewals_create(
                          &(struct tocsin_renewals_options){
                              .scheduled = true, .told = told, .arg = &program->shelf},

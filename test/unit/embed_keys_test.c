@@ -53,7 +53,7 @@ TEST(a_client_that_says_nothing_of_a_key_has_told_us_nothing)
 TEST(a_client_that_hangs_holds_up_nobody_but_its_own_renewals)
 {
     struct program program;
-    struct tocsin_why why;
+    struct tocsin_why why = {""};
     shelf_init(&program.shelf);
     program_prepare(&program);
     assert_int_equal(tocsin_renewals_reach(program.renewals, "other", "mock", NULL, &why),
@@ -84,7 +84,7 @@ TEST(a_client_that_hangs_holds_up_nobody_but_its_own_renewals)
 TEST(clients_are_made_by_the_first_provider_or_by_its_name)
 {
     struct program program;
-    struct tocsin_why why;
+    struct tocsin_why why = {""};
     shelf_init(&program.shelf);
     shelf_put(&program.shelf, "a", "", 1000);
     assert_int_equal(tocsin_renewals_create(NULL, &program.renewals, &why), TOCSIN_OK);
@@ -126,7 +126,7 @@ TEST(clients_are_made_by_the_first_provider_or_by_its_name)
 TEST(a_store_that_cannot_be_reached_for_keeps_the_engine_from_opening_and_is_named)
 {
     struct program program;
-    struct tocsin_why why;
+    struct tocsin_why why = {""};
     shelf_init(&program.shelf);
     program_prepare(&program);
     struct tocsin_key_provider provider = {
@@ -165,7 +165,7 @@ static bool note_key(void *arg, const char *key, size_t size)
 TEST(a_store_does_by_hand_whatever_its_client_can)
 {
     struct program program;
-    struct tocsin_why why;
+    struct tocsin_why why = {""};
     bool holds = true;
     char found[64] = "";
     program_start(&program);
@@ -208,7 +208,7 @@ TEST(a_store_does_by_hand_whatever_its_client_can)
 TEST(a_client_may_do_no_more_than_expire)
 {
     struct program program;
-    struct tocsin_why why;
+    struct tocsin_why why = {""};
     struct tocsin_key key = {.at = "a", .size = 1};
     bool holds;
     shelf_init(&program.shelf);

@@ -97,7 +97,7 @@ TEST(a_predicate_is_asked_before_each_round_by_a_thread_that_may_wait)
 TEST(steps_until_and_a_fixed_ttl_need_no_function)
 {
     struct program program;
-    struct tocsin_why why;
+    struct tocsin_why why = {""};
     struct tocsin_renewal_step steps[] = {{.ttl_ms = 9000, .count = 1},
                                           {.ttl_ms = 8000, .count = 1}};
     program_start(&program);
@@ -238,7 +238,7 @@ TEST(a_generator_that_gives_an_empty_key_is_refused)
 TEST(a_renewal_of_a_program_is_paused_resumed_listed_and_cancelled)
 {
     struct program program;
-    struct tocsin_why why;
+    struct tocsin_why why = {""};
     program_start(&program);
     shelf_put(&program.shelf, "a", "", 1000);
     struct tocsin_renewal renewal = {
@@ -341,7 +341,8 @@ TEST(a_renewal_that_cannot_be_is_refused_and_the_field_is_named)
         struct tocsin_renewal renewal;
         const char *why;
     } bad[] = {
-        {{.keys = two_keys, .key_count = 2}, "id: must have 1 to 64 bytes of UTF-8, without control characters"},
+        {{.keys = two_keys, .key_count = 2},
+         "id: must have 1 to 64 bytes of UTF-8, without control characters"},
         {{.id = "x", .store = "shelf"}, "keys, prefix, pattern, any: one of them is needed"},
         {{.id = "x", .prefix = "p\xff", .store = "shelf"}, "prefix: must be UTF-8"},
         {{.id = "x",
@@ -366,7 +367,7 @@ TEST(a_renewal_that_cannot_be_is_refused_and_the_field_is_named)
                          TOCSIN_INVALID);
         assert_string_equal(why.text, bad[i].why);
     }
-    struct tocsin_why why;
+    struct tocsin_why why = {""};
     tocsin_engine_close(program.engine);
     assert_int_equal(
         tocsin_renewals_create(&(struct tocsin_renewals_options){.ticks_per_wheel = 1u << 31},
