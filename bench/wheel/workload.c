@@ -101,14 +101,14 @@ void workload_init(struct workload *workload, enum dist dist, uint32_t pending, 
     uint32_t *order = draw_order(pending, &random);
     for (uint32_t i = 0; i < pending; i++) {
         uint32_t index = order[i];
-        made.fresh[index] = (struct step){index, i, draw_delay(dist, &random)};
-        made.aged[index] = (struct step){index, i, draw_aged(dist, &random)};
+        made.fresh[index] = (struct step){index, index, draw_delay(dist, &random)};
+        made.aged[index] = (struct step){index, index, draw_aged(dist, &random)};
     }
     made.churn = bench_map(made.churn_count, sizeof made.churn[0]);
     uint32_t rank = 0;
     for (size_t i = 0; i < made.churn_count; i++) {
-        made.churn[i] = (struct step){order[rank], rank, draw_delay(dist, &random)};
-        rank = rank + 1 < pending ? rank + 1 : 0;
+        rank = bench_random_below(&random, pending); made.churn[i] = (struct step){rank, rank, draw_delay(dist, &random)};
+
     }
     bench_unmap(order, pending, sizeof order[0]);
     made.again = bench_map(AGAIN_COUNT, sizeof made.again[0]);

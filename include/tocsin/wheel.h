@@ -124,7 +124,8 @@ enum tocsin_status tocsin_wheel_get(const struct tocsin_wheel *wheel, struct toc
                                     struct tocsin_due *ret_due);
 
 /* Take out what is due at now, at most max_work steps of work (0: no limit): a
- * timer taken, moved down a level, or an occupied slot come to is a step each.
+ * timer taken, moved to another slot, or swept after it was cancelled, or an occupied slot
+ * come to is a step each.
  * OK: all that was due is out. MORE: call again, with the same or a later now.
  * BUSY: called from a callback of this wheel.
  *
@@ -139,12 +140,13 @@ enum tocsin_status tocsin_wheel_take(struct tocsin_wheel *wheel, uint64_t now, s
 
 /* When to call advance or take next, for a loop to sleep until: never after the
  * earliest due time (rounded up to the base tick), at times before it, when
- * timers must move down a level. It can be as far away as UINT64_MAX: compare
+ * timers must move down a level, or when one would have been due that was cancelled or
+ * armed anew for later. It can be as far away as UINT64_MAX: compare
  * before you multiply. False, and ret_at untouched: nothing pending. */
 bool tocsin_wheel_wake(const struct tocsin_wheel *wheel, uint64_t *ret_at);
 /* The earliest due time itself, as armed. Costs a look at what is late, and at every
- * timer of the first occupied slot of each level in the worst case. False: nothing
- * pending. */
+ * timer of the first occupied slot of each level, and of those behind it while all in them
+ * was cancelled or armed anew for later. False: nothing pending. */
 bool tocsin_wheel_next_due(const struct tocsin_wheel *wheel, uint64_t *ret_due);
 
 size_t tocsin_wheel_count(const struct tocsin_wheel *wheel);
@@ -160,14 +162,14 @@ struct tocsin_wheel_stats {
     size_t levels;  /* with those added for overflow */
     size_t bytes;   /* committed, all told */
     uint64_t fired; /* since create */
-    uint64_t moved; /* steps down a level, since create */
+    uint64_t moved; /* from slot to slot as time passed, since create */
     uint64_t worn;  /* nodes set aside after 2^32 - 1 armings */
 };
 
 struct tocsin_wheel_level_stats {
     uint64_t tick;
     uint32_t slots;
-    uint32_t occupied; /* slots with at least one timer */
+    uint32_t occupied; /* slots that are not empty; what was cancelled may not be swept yet */
     uint32_t current;  /* the slot that now is in */
     size_t pending;
     bool overflow;

@@ -82,12 +82,13 @@ static uint32_t slot_take_one(struct tocsin_wheel *wheel, struct place place, si
     uint32_t head = slot_heads(wheel, place);
     struct link ends = links[head];
     if (ends.next == ends.prev) {
-        links[head] = (struct link){0, 0};
+        links[head] = links[ends.next] = (struct link){0, 0};
         slot_emptied(wheel, place);
         return node_index(wheel, ends.next);
     }
     uint32_t taken = turn % 2 != 0 ? ends.next : ends.prev;
     link_out(links, links[taken]);
+    links[taken] = (struct link){0, 0};
     return node_index(wheel, taken);
 }
 
@@ -99,10 +100,14 @@ static void cascade_some(struct tocsin_wheel *wheel, uint32_t level, size_t *lef
     uint32_t count = slot_take_some(wheel, place_current(wheel, level), room, taken);
     for (uint32_t i = 0; i < count; i++) {
         uint32_t index = node_index(wheel, taken[i]);
-        uint64_t tick = tick_of_due(wheel, wheel->nodes[index].due);
-        slot_put(wheel, place_for(wheel, tick), index);
+        struct node *node = &wheel->nodes[index];
+        if (!node_is_pending(node)) {
+            node->link = (struct link){0, 0};
+            continue;
+        }
+        slot_put(wheel, place_for(wheel, tick_of_due(wheel, node->due)), index);
+        wheel->moved++;
     }
-    wheel->moved += count;
     *left -= count;
 }
 
@@ -169,7 +174,8 @@ uint64_t wheel_event_tick(const struct tocsin_wheel *wheel, const struct event *
         return event->tick;
     const struct level *level = &wheel->levels[event->level];
     struct place place = {event->level, level_place(level, level_number(level, event->tick))};
-    uint64_t first = event->other;
+    uint64_t first = event->tick + level->ticks - 1; /* the slot's last */
+    first = first < event->other ? first : event->other;
     uint32_t seen = 0;
     for (uint32_t i = 0; i < SUBLISTS; i++) {
         uint32_t head = slot_heads(wheel, place) + i;
@@ -177,8 +183,10 @@ uint64_t wheel_event_tick(const struct tocsin_wheel *wheel, const struct event *
         for (; at != 0 && at != head; at = wheel->links[at].next) {
             if (++seen > FEW)
                 return event->tick;
-            uint64_t tick = tick_of_due(wheel, wheel->nodes[node_index(wheel, at)].due);
-            first = tick < first ? tick : first;
+            const struct node *node = &wheel->nodes[node_index(wheel, at)];
+            uint64_t tick = tick_of_due(wheel, node->due);
+            if (node_is_pending(node) && tick < first)
+                first = tick;
         }
     }
     return first;
@@ -197,6 +205,7 @@ static bool find_on_time(struct tocsin_wheel *wheel, uint64_t target, size_t *le
                          struct place *ret_place)
 {
     for (;;) {
+        wheel_settle(wheel);
         while (wheel->to_cascade != 0) {
             uint32_t level = (uint32_t)__builtin_ctz(wheel->to_cascade);
             while (!slot_is_empty(wheel, place_current(wheel, level))) {
@@ -223,8 +232,9 @@ static bool find_on_time(struct tocsin_wheel *wheel, uint64_t target, size_t *le
     }
 }
 
-static bool is_behind(const struct tocsin_wheel *wheel, uint64_t target)
+static bool is_behind(struct tocsin_wheel *wheel, uint64_t target)
 {
+    wheel_settle(wheel);
     struct place place;
     struct event event;
     return wheel->to_cascade != 0 || place_due(wheel, 0, &place) ||
@@ -288,6 +298,21 @@ static enum tocsin_status call_end(struct tocsin_wheel *wheel, const struct call
     return more ? TOCSIN_MORE : TOCSIN_OK;
 }
 
+/* A timer taken out where things are due: is it? One that was cancelled, or armed anew for
+ * later, has only stayed there. */
+static bool node_fires(struct tocsin_wheel *wheel, uint32_t index)
+{
+    const struct node *node = &wheel->nodes[index];
+    if (!node_is_pending(node))
+        return false;
+    uint64_t tick = tick_of_due(wheel, node->due);
+    if (tick <= wheel->tick)
+        return true;
+    slot_put(wheel, place_for(wheel, tick), index);
+    wheel->moved++;
+    return false;
+}
+
 /* What is known of a due timer, after which its node is free for the next. */
 static struct tocsin_due node_finish(struct tocsin_wheel *wheel, uint32_t index)
 {
@@ -311,7 +336,10 @@ enum tocsin_status tocsin_wheel_advance(struct tocsin_wheel *wheel, uint64_t now
     while (call_find_due(wheel, &call, &place)) {
         /* One at a time: fn may cancel any that are left in the slot. */
         for (; call.left > 0 && !slot_is_empty(wheel, place); call.left--) {
-            struct tocsin_due due = node_finish(wheel, slot_take_one(wheel, place, call.left));
+            uint32_t index = slot_take_one(wheel, place, call.left);
+            if (!node_fires(wheel, index))
+                continue;
+            struct tocsin_due due = node_finish(wheel, index);
             fn(arg, &due);
         }
     }
@@ -328,8 +356,11 @@ enum tocsin_status tocsin_wheel_take(struct tocsin_wheel *wheel, uint64_t now, s
     size_t taken = 0;
     struct place place;
     while (taken < room && call_find_due(wheel, &call, &place)) {
-        for (; taken < room && call.left > 0 && !slot_is_empty(wheel, place); call.left--)
-            ret_due[taken++] = node_finish(wheel, slot_take_one(wheel, place, call.left));
+        for (; taken < room && call.left > 0 && !slot_is_empty(wheel, place); call.left--) {
+            uint32_t index = slot_take_one(wheel, place, call.left);
+            if (node_fires(wheel, index))
+                ret_due[taken++] = node_finish(wheel, index);
+        }
     }
     *ret_count = taken;
     return call_end(wheel, &call);

@@ -11,6 +11,7 @@ struct recount {
     const struct tocsin_wheel *wheel;
     struct tocsin_why *why;
     size_t listed;
+    size_t pending; /* of these */
 };
 
 __attribute__((format(printf, 2, 3))) static bool wrong(const struct recount *recount,
@@ -24,30 +25,37 @@ __attribute__((format(printf, 2, 3))) static bool wrong(const struct recount *re
     return false;
 }
 
-/* The due time of a timer must belong into its slot. */
-static bool check_place(const struct recount *recount, struct place place, uint32_t index)
+/* A timer is due when its slot comes up, or later: it may have been armed anew where it
+ * was. One that was cancelled may have stayed, but only where time comes by. */
+static bool check_place(struct recount *recount, struct place place, uint32_t index)
 {
     const struct tocsin_wheel *wheel = recount->wheel;
     const struct level *level = &wheel->levels[place.level];
-    uint64_t tick = tick_of_due(wheel, wheel->nodes[index].due);
-    if (wheel->nodes[index].level != place.level)
-        return wrong(recount, "timer %" PRIu32 " takes itself to be on another level", index);
-    if (place.level >= wheel->level_count)
-        return tick <= wheel->tick ||
-               wrong(recount, "timer %" PRIu32 " is late but not due", index);
+    const struct node *node = &wheel->nodes[index];
+    if (node->level != place.level || node->slot != place.slot)
+        return wrong(recount, "timer %" PRIu32 " takes itself to be in another slot", index);
+    if (place.level >= wheel->level_count) {
+        bool late = node_is_pending(node) && tick_of_due(wheel, node->due) <= wheel->tick;
+        recount->pending++;
+        return late || wrong(recount, "timer %" PRIu32 " is late but not due", index);
+    }
+    uint32_t now = level_place(level, level->current);
+    uint32_t ahead = place.slot >= now ? place.slot - now : place.slot + level->slots - now;
+    if (place.level > 0 && ahead == 0 && (wheel->to_cascade >> place.level & 1) == 0)
+        return wrong(recount, "timer %" PRIu32 " was left behind on level %" PRIu32, index,
+                     place.level);
+    if (!node_is_pending(node))
+        return wheel->bytes ||
+               wrong(recount, "timer %" PRIu32 " stays although not pending", index);
+    recount->pending++;
+    uint64_t tick = tick_of_due(wheel, node->due);
     if (tick < wheel->tick)
         return wrong(recount, "timer %" PRIu32 " is overdue on level %" PRIu32, index, place.level);
     uint64_t number = level_number(level, tick);
-    uint64_t turn = number - level->current;
-    if (turn >= level->slots)
-        return wrong(recount, "timer %" PRIu32 " is past the range of level %" PRIu32, index,
-                     place.level);
-    if (level_place(level, number) != place.slot)
-        return wrong(recount, "timer %" PRIu32 " is in another slot than its due time's", index);
-    if (place.level > 0 && turn == 0 && (wheel->to_cascade >> place.level & 1) == 0)
-        return wrong(recount, "timer %" PRIu32 " was left behind on level %" PRIu32, index,
-                     place.level);
-    return true;
+    if (number < level->current + ahead)
+        return wrong(recount, "timer %" PRIu32 " is due before its slot begins", index);
+    return wheel->bytes || number == level->current + ahead ||
+           wrong(recount, "timer %" PRIu32 " is in another slot than its due time's", index);
 }
 
 /* Each timer of a list is one of the nodes, linked both ways; the last leads back to
@@ -127,7 +135,7 @@ static bool check_free(const struct recount *recount, size_t free_nodes)
     uint32_t spare = NODE_NONE;
     if (wheel->spare.id != 0) {
         spare = (uint32_t)wheel->spare.id;
-        if (spare >= wheel->used_nodes || wheel->nodes[spare].level != NODE_FREE ||
+        if (spare >= wheel->used_nodes || wheel->nodes[spare].state != NODE_FREE ||
             wheel->spare.id != node_handle(wheel, spare).id)
             return wrong(recount, "the spare node %" PRIu32 " is not free", spare);
         free_nodes--;
@@ -135,8 +143,8 @@ static bool check_free(const struct recount *recount, size_t free_nodes)
     if (wheel->free_count != free_nodes)
         return wrong(recount, "%zu nodes are free, the books say %" PRIu32, free_nodes,
                      wheel->free_count);
-    for (uint32_t i = wheel->free_node; i != NODE_NONE; i = wheel->nodes[i].link.next) {
-        if (i >= wheel->used_nodes || wheel->nodes[i].level != NODE_FREE || i == spare ||
+    for (uint32_t i = wheel->free_node; i != NODE_NONE; i = (uint32_t)wheel->nodes[i].due) {
+        if (i >= wheel->used_nodes || wheel->nodes[i].state != NODE_FREE || i == spare ||
             free_nodes-- == 0)
             return wrong(recount, "the list of free nodes is broken at %" PRIu32, i);
     }
@@ -146,19 +154,20 @@ static bool check_free(const struct recount *recount, size_t free_nodes)
 static bool check_nodes(const struct recount *recount)
 {
     const struct tocsin_wheel *wheel = recount->wheel;
-    size_t pending = 0, free_nodes = 0, worn = 0, reserved = 0;
+    size_t pending = 0, linked = 0, free_nodes = 0, worn = 0, reserved = 0;
     for (uint32_t i = 0; i < wheel->used_nodes; i++) {
         const struct node *node = &wheel->nodes[i];
         pending += node_is_pending(node);
-        free_nodes += node->level == NODE_FREE;
-        worn += node->level == NODE_WORN;
-        reserved += node->level == NODE_RESERVED;
-        if ((node->generation == 0) != (node->level == NODE_WORN))
+        linked += node->link.next != 0;
+        free_nodes += node->state == NODE_FREE;
+        worn += node->state == NODE_WORN;
+        reserved += node->state == NODE_RESERVED;
+        if ((node->generation == 0) != (node->state == NODE_WORN))
             return wrong(recount, "node %" PRIu32 " has a generation that cannot be", i);
     }
-    if (pending != recount->listed)
+    if (pending != recount->pending || linked != recount->listed)
         return wrong(recount, "%zu timers are pending, but %zu are in lists", pending,
-                     recount->listed);
+                     recount->pending);
     if (reserved != wheel->reserved || worn != wheel->worn)
         return wrong(recount, "found %zu reserved, %zu worn; the books say %" PRIu32 ", %" PRIu64,
                      reserved, worn, wheel->reserved, wheel->worn);
@@ -173,6 +182,7 @@ static bool check_nodes(const struct recount *recount)
 enum tocsin_status tocsin_wheel_check(const struct tocsin_wheel *wheel, struct tocsin_why *ret_why)
 {
     struct recount recount = {.wheel = wheel, .why = ret_why};
+    wheel_settled(wheel);
     for (uint32_t i = 0; i < wheel->level_count + 2; i++) {
         if (!check_level(&recount, i))
             return TOCSIN_CORRUPT;

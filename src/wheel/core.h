@@ -26,12 +26,21 @@
  * a level of its own: what is armed already due waits in `late`; the next call
  * lets `late` and `ready` change places, and takes what is ready.
  *
+ * In "fine", where a level's slot is a byte of the due time, timers stay where they are as
+ * long as they can: one that is cancelled stays linked, and the next timer armed takes its
+ * node and place over; one that is armed anew for later stays, too. When the slot comes
+ * up, what is not due is put where it belongs then, and what was cancelled is let go. Only
+ * a timer that is due before its slot begins must move, and not at once: it is noted in
+ * `early`, and all of these move together before time does or anybody looks. So:
+ *
+ *   a timer that is pending is due when its slot begins or later, or is in `early`
+ *   a node in a list is pending, or was cancelled; none of these is late or ready
+ *
  * Speed is the number of cache misses that are under way at once, and that is how
  * many operations fit into what the processor holds back at a time: instructions
- * and stores. So arm, rearm and cancel each have a short way for the usual case, in
- * which the lists they touch are not empty before or after, and the geometry is "fine",
- * where a level's slot is a byte of the due time; all else goes the long way, which
- * can do everything.
+ * and stores. So arm, rearm and cancel each have a short way for this, in which nothing but
+ * the timer's own node is touched, and no branch waits for it; all else goes the long way,
+ * which can do everything, and leaves nothing behind.
  */
 #ifndef TOCSIN_WHEEL_CORE_H
 #define TOCSIN_WHEEL_CORE_H
@@ -53,17 +62,20 @@ struct link {
 };
 
 struct node {
-    struct link link; /* of a free node: next is the index of the next free one */
-    uint64_t due;
+    struct link link; /* zero: in no list */
+    uint64_t due;     /* of a free node: the index of the next free one */
     uint64_t cookie;
-    uint32_t level; /* or one of the following, if it is not pending */
+    uint16_t slot; /* where it is linked */
+    uint8_t level;
+    uint8_t state;
     uint32_t generation;
 };
 
 enum {
-    NODE_FREE = 32,     /* the spare one, or on the free list */
-    NODE_WORN = 33,     /* all generations used up: never to be used again */
-    NODE_RESERVED = 34, /* an inbox holds it for a push to come or to be drained */
+    NODE_PENDING = 0,
+    NODE_FREE = 1,     /* the spare one, or on the free list */
+    NODE_WORN = 2,     /* all generations used up: never to be used again */
+    NODE_RESERVED = 3, /* an inbox holds it for a push to come or to be drained */
 };
 
 /* The position of the first head, at the start of a cache line; 0 is nobody's. */
@@ -77,6 +89,8 @@ enum { NODE_LINKS = sizeof(struct node) / sizeof(struct link) };
 #define NODE_SPARE 65536u
 
 #define SHIFT_NONE 64u
+
+enum { EARLY_MAX = 64 };
 
 struct level {
     uint32_t shift; /* ticks is 1 << shift, or SHIFT_NONE */
@@ -123,6 +137,9 @@ struct tocsin_wheel {
     uint32_t ready;         /* and change places */
     uint32_t levels_in_use; /* bit i: level i has timers */
     uint32_t to_cascade;    /* bit i: the slot of level i that now is in has timers */
+
+    uint32_t early_count;
+    uint32_t early[EARLY_MAX]; /* due before the slot they are linked in begins */
 
     uint32_t reserved;
     uint32_t max_timers;
@@ -190,6 +207,13 @@ static inline uint32_t byte_level(uint64_t tick, uint64_t due)
     if (__builtin_expect((due >> shift) - (tick >> shift) > 255, 0))
         shift += 8;
     return shift / 8;
+}
+
+/* In "fine": the first tick of a slot, which is not over. */
+static inline uint64_t byte_begin(uint64_t tick, uint32_t level, uint32_t slot)
+{
+    uint64_t current = tick >> level * 8;
+    return (current + (uint8_t)(slot - current)) << level * 8;
 }
 
 /* For a timer due at tick, which is not before the wheel's. */
@@ -268,13 +292,16 @@ static inline void slot_put(struct tocsin_wheel *wheel, struct place place, uint
         first = head;
     }
     link_in(wheel->links, head, first, node_position(wheel, index));
-    wheel->nodes[index].level = place.level;
+    wheel->nodes[index].level = (uint8_t)place.level;
+    wheel->nodes[index].slot = (uint16_t)place.slot;
 }
+/* Out of its list, which it may be the only one of. */
+void slot_remove(struct tocsin_wheel *wheel, uint32_t index);
 
 /* Nodes and handles. */
 static inline bool node_is_pending(const struct node *node)
 {
-    return node->level < LEVELS_MAX;
+    return node->state == NODE_PENDING;
 }
 
 static inline struct tocsin_timer node_handle(const struct tocsin_wheel *wheel, uint32_t index)
@@ -302,16 +329,16 @@ static inline void node_free(struct tocsin_wheel *wheel, uint32_t index)
 {
     struct node *node = &wheel->nodes[index];
     if (++node->generation == 0) {
-        node->level = NODE_WORN;
+        node->state = NODE_WORN;
         wheel->worn++;
         return;
     }
-    node->level = NODE_FREE;
+    node->state = NODE_FREE;
     if (wheel->spare.id == 0) {
         wheel->spare = node_handle(wheel, index);
         return;
     }
-    node->link.next = wheel->free_node;
+    node->due = wheel->free_node;
     wheel->free_node = index;
     wheel->free_count++;
 }
@@ -322,6 +349,21 @@ enum tocsin_status wheel_reserve(struct tocsin_wheel *wheel, struct tocsin_timer
 void wheel_arm_reserved(struct tocsin_wheel *wheel, struct tocsin_timer timer, uint64_t due,
                         uint64_t cookie);
 void wheel_unreserve(struct tocsin_wheel *wheel, struct tocsin_timer timer);
+
+/* What is due before its slot begins moves to where it belongs. */
+void wheel_settle_early(struct tocsin_wheel *wheel);
+
+static inline void wheel_settle(struct tocsin_wheel *wheel)
+{
+    if (wheel->early_count > 0)
+        wheel_settle_early(wheel);
+}
+
+/* For those who only look. A wheel is never in memory that cannot be written. */
+static inline void wheel_settled(const struct tocsin_wheel *wheel)
+{
+    wheel_settle((struct tocsin_wheel *)(uintptr_t)wheel);
+}
 
 /* The next slot after those that now is in that has timers. */
 struct event {

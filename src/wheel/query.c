@@ -6,8 +6,9 @@
 
 bool tocsin_wheel_wake(const struct tocsin_wheel *wheel, uint64_t *ret_at)
 {
-    if (wheel->levels_in_use == 0)
+    if (tocsin_wheel_count(wheel) == 0)
         return false;
+    wheel_settled(wheel);
     struct event event;
     bool due = wheel->to_cascade != 0 || wheel->levels_in_use >> wheel->level_count != 0 ||
                !slot_is_empty(wheel, place_current(wheel, 0)) || !wheel_next_event(wheel, &event);
@@ -23,40 +24,47 @@ static uint64_t slot_earliest(const struct tocsin_wheel *wheel, struct place pla
     for (uint32_t end = head + wheel->levels[place.level].lists; head < end; head++) {
         uint32_t at = wheel->links[head].next;
         for (; at != 0 && at != head; at = wheel->links[at].next) {
-            uint64_t due = wheel->nodes[node_index(wheel, at)].due;
-            best = due < best ? due : best;
+            const struct node *node = &wheel->nodes[node_index(wheel, at)];
+            if (node_is_pending(node) && node->due < best)
+                best = node->due;
         }
     }
     return best;
 }
 
-/* The first occupied slot of a level, counted from now on. */
-static uint32_t level_first_occupied(const struct level *level, uint64_t *ret_tick)
+/* The earliest due time on a level, or best. What stays in a slot may be due later, or be cancelled: so
+ * the slots are looked at in order, until none can hold anything that is due before. */
+static uint64_t level_earliest(const struct tocsin_wheel *wheel, uint32_t number, uint64_t best)
 {
+    const struct level *level = &wheel->levels[number];
     uint32_t place = level_place(level, level->current);
-    uint32_t next = occupancy_next(&level->occupied, place);
-    uint64_t ahead = next - place;
-    if (next == level->slots) {
-        next = occupancy_next(&level->occupied, 0);
-        ahead = level->slots - place + next;
+    for (uint32_t ahead = 0; ahead < level->slots; ahead++) {
+        uint32_t from = place + ahead < level->slots ? place + ahead : place + ahead - level->slots;
+        uint32_t end = from >= place ? level->slots : place;
+        uint32_t next = occupancy_next(&level->occupied, from);
+        if (next >= end) { /* none up to the last slot, or all the way round */
+            ahead += end - from - 1;
+            continue;
+        }
+        ahead += next - from;
+        uint64_t tick = (level->current + ahead) * level->ticks;
+        if (tick > tick_of_due(wheel, best))
+            break;
+        best = slot_earliest(wheel, (struct place){number, next}, best);
     }
-    *ret_tick = (level->current + ahead) * level->ticks;
-    return next;
+    return best;
 }
 
 bool tocsin_wheel_next_due(const struct tocsin_wheel *wheel, uint64_t *ret_due)
 {
-    if (wheel->levels_in_use == 0)
+    if (tocsin_wheel_count(wheel) == 0)
         return false;
+    wheel_settled(wheel);
     uint64_t best = slot_earliest(wheel, (struct place){wheel->late, 0}, UINT64_MAX);
     best = slot_earliest(wheel, (struct place){wheel->ready, 0}, best);
     for (uint32_t i = 0; i < wheel->level_count; i++) {
-        if (wheel->levels[i].in_use == 0)
-            continue;
-        uint64_t tick;
-        uint32_t slot = level_first_occupied(&wheel->levels[i], &tick);
-        if (tick <= tick_of_due(wheel, best))
-            best = slot_earliest(wheel, (struct place){i, slot}, best);
+        if (wheel->levels[i].in_use > 0)
+            best = level_earliest(wheel, i, best);
     }
     *ret_due = best;
     return true;
@@ -69,7 +77,7 @@ static size_t level_count_pending(const struct tocsin_wheel *wheel, size_t level
     if (wheel->levels[level].in_use == 0)
         return 0;
     for (uint32_t i = 0; i < wheel->used_nodes; i++)
-        pending += wheel->nodes[i].level == level;
+        pending += node_is_pending(&wheel->nodes[i]) && wheel->nodes[i].level == level;
     return pending;
 }
 
@@ -125,9 +133,9 @@ void tocsin_wheel_level_counts(const struct tocsin_wheel *wheel, size_t most, si
     uint32_t stride = most == 0 || nodes <= most ? 1 : (uint32_t)((nodes + most - 1) / most);
     memset(ret_counts, 0, wheel->level_count * sizeof *ret_counts);
     for (uint64_t i = 0; i < nodes; i += stride) {
-        uint32_t level = wheel->nodes[i].level;
-        if (level < wheel->level_count)
-            ret_counts[level] += stride;
+        const struct node *node = &wheel->nodes[i];
+        if (node_is_pending(node) && node->level < wheel->level_count)
+            ret_counts[node->level] += stride;
     }
 }
 
@@ -139,8 +147,8 @@ bool tocsin_wheel_slot_counts(const struct tocsin_wheel *wheel, size_t level, ui
     memset(ret_counts, 0, from->slots * sizeof *ret_counts);
     for (uint32_t i = 0; i < wheel->used_nodes && from->in_use > 0; i++) {
         const struct node *node = &wheel->nodes[i];
-        if (node->level == level)
-            ret_counts[level_place(from, level_number(from, tick_of_due(wheel, node->due)))]++;
+        if (node_is_pending(node) && node->level == level)
+            ret_counts[node->slot]++;
     }
     return true;
 }

@@ -8,12 +8,17 @@
  * ones would start with its wear. */
 static bool node_may_go(const struct node *node)
 {
-    return node->level == NODE_FREE && node->generation <= UINT32_MAX / 2;
+    return node->state == NODE_FREE && node->generation <= UINT32_MAX / 2;
 }
 
 void tocsin_wheel_trim(struct tocsin_wheel *wheel)
 {
     uint32_t used = wheel->used_nodes;
+    wheel_settle(wheel);
+    for (uint32_t i = 0; i < used; i++) {
+        if (!node_is_pending(&wheel->nodes[i]) && wheel->nodes[i].link.next != 0)
+            slot_remove(wheel, i);
+    }
     for (; used > 0 && node_may_go(&wheel->nodes[used - 1]); used--) {
         if (wheel->first_generation < wheel->nodes[used - 1].generation)
             wheel->first_generation = wheel->nodes[used - 1].generation;
@@ -24,8 +29,8 @@ void tocsin_wheel_trim(struct tocsin_wheel *wheel)
     wheel->free_node = NODE_NONE;
     wheel->free_count = 0;
     for (uint32_t i = used; i > 0; i--) {
-        if (wheel->nodes[i - 1].level == NODE_FREE) {
-            wheel->nodes[i - 1].link.next = wheel->free_node;
+        if (wheel->nodes[i - 1].state == NODE_FREE) {
+            wheel->nodes[i - 1].due = wheel->free_node;
             wheel->free_node = i - 1;
             wheel->free_count++;
         }

@@ -204,18 +204,35 @@ void slot_emptied(struct tocsin_wheel *wheel, struct place place)
         wheel->levels_in_use &= ~(1u << place.level);
 }
 
-/* A timer out of its list, which it may be the only one of. */
-static void slot_remove(struct tocsin_wheel *wheel, const struct node *node)
+void slot_remove(struct tocsin_wheel *wheel, uint32_t index)
 {
+    struct node *node = &wheel->nodes[index];
     struct link link = node->link;
+    node->link = (struct link){0, 0};
     if (link.next != link.prev) {
         link_out(wheel->links, link);
         return;
     }
-    uint32_t head = link.next;
-    const struct level *level = &wheel->levels[node->level];
-    wheel->links[head] = (struct link){0, 0};
-    slot_emptied(wheel, (struct place){node->level, (head - level->heads) / level->lists});
+    wheel->links[link.next] = (struct link){0, 0};
+    slot_emptied(wheel, (struct place){node->level, node->slot});
+}
+
+void wheel_settle_early(struct tocsin_wheel *wheel)
+{
+    for (uint32_t i = 0; i < wheel->early_count; i++) {
+        struct link link = wheel->nodes[wheel->early[i]].link;
+        __builtin_prefetch(&wheel->links[link.next], 1);
+        __builtin_prefetch(&wheel->links[link.prev], 1);
+    }
+    for (uint32_t i = 0; i < wheel->early_count; i++) {
+        uint32_t index = wheel->early[i];
+        const struct node *node = &wheel->nodes[index];
+        if (!node_is_pending(node) || node->due >= byte_begin(wheel->tick, node->level, node->slot))
+            continue; /* it was touched again meanwhile */
+        slot_remove(wheel, index);
+        slot_put(wheel, place_for(wheel, node->due), index);
+    }
+    wheel->early_count = 0;
 }
 
 /* No free node: one that was never used. */
@@ -226,6 +243,7 @@ static enum tocsin_status node_take_new(struct tocsin_wheel *wheel, uint32_t *re
     if (wheel->used_nodes == wheel->node_room && !wheel_grow(wheel))
         return wheel->used_nodes == nodes_max(wheel) ? TOCSIN_FULL : TOCSIN_NO_MEMORY;
     uint32_t index = wheel->used_nodes++;
+    wheel->nodes[index].link = (struct link){0, 0};
     wheel->nodes[index].generation = wheel->first_generation;
     *ret_index = index;
     return TOCSIN_OK;
@@ -241,7 +259,7 @@ static enum tocsin_status node_take(struct tocsin_wheel *wheel, uint32_t *ret_in
     uint32_t index = wheel->free_node;
     if (index == NODE_NONE)
         return node_take_new(wheel, ret_index);
-    wheel->free_node = wheel->nodes[index].link.next;
+    wheel->free_node = (uint32_t)wheel->nodes[index].due;
     wheel->free_count--;
     *ret_index = index;
     return TOCSIN_OK;
@@ -260,8 +278,11 @@ static struct place place_to_arm(const struct tocsin_wheel *wheel, uint64_t due)
 static void node_arm(struct tocsin_wheel *wheel, uint32_t index, uint64_t due, uint64_t cookie)
 {
     struct node *node = &wheel->nodes[index];
+    if (node->link.next != 0)
+        slot_remove(wheel, index);
     node->due = due;
     node->cookie = cookie;
+    node->state = NODE_PENDING;
     slot_put(wheel, place_to_arm(wheel, due), index);
 }
 
@@ -292,7 +313,7 @@ rearm_any(struct tocsin_wheel *wheel, struct tocsin_timer timer, uint64_t due)
     struct node *node = node_pending(wheel, timer);
     if (node == NULL)
         return not_pending(wheel, timer);
-    slot_remove(wheel, node);
+    slot_remove(wheel, (uint32_t)timer.id);
     node->due = due;
     slot_put(wheel, place_to_arm(wheel, due), (uint32_t)timer.id);
     return TOCSIN_OK;
@@ -306,20 +327,23 @@ cancel_any(struct tocsin_wheel *wheel, struct tocsin_timer timer, uint64_t *ret_
         return not_pending(wheel, timer);
     if (ret_cookie != NULL)
         *ret_cookie = node->cookie;
-    slot_remove(wheel, node);
+    slot_remove(wheel, (uint32_t)timer.id);
     node_free(wheel, (uint32_t)timer.id);
     return TOCSIN_OK;
 }
 
-/* The short ways: "fine", and no list that was empty or becomes so. What counts on them is
- * the number of stores (docs/decisions/0003). */
+/* The short ways: "fine", and the node is in a list of one of the levels (docs/decisions/0003). */
 
-/* The head of the list for a timer, in "fine". */
-static inline uint32_t byte_head(uint32_t level, uint64_t due, uint32_t index)
+/* The timer stays where it is linked. Whether it is due before that slot begins is known only when
+ * its node has come from memory: no branch depends on it, so that the processor goes on meanwhile. */
+static inline void node_stay(struct tocsin_wheel *wheel, const struct node *node, uint64_t tick)
 {
-    uint32_t slot = level * 256 + (uint8_t)(due >> level * 8);
-    uint32_t above = HEAD_FIRST + 256 + (slot - 256) * SUBLISTS + index % SUBLISTS;
-    return level == 0 ? HEAD_FIRST + slot : above;
+    uint32_t count = wheel->early_count;
+    wheel->early[count] = (uint32_t)(node - wheel->nodes);
+    count += node->due < byte_begin(tick, node->level, node->slot);
+    wheel->early_count = count;
+    if (count == EARLY_MAX)
+        wheel_settle_early(wheel);
 }
 
 enum tocsin_status tocsin_wheel_arm(struct tocsin_wheel *wheel, uint64_t due, uint64_t cookie,
@@ -329,19 +353,15 @@ enum tocsin_status tocsin_wheel_arm(struct tocsin_wheel *wheel, uint64_t due, ui
     uint64_t tick = wheel->short_tick;
     if (timer.id == 0 || due <= tick || ret_timer == NULL)
         return arm_any(wheel, due, cookie, ret_timer);
-    uint32_t index = (uint32_t)timer.id;
-    uint32_t level = byte_level(tick, due);
-    uint32_t head = byte_head(level, due, index);
-    uint32_t first = wheel->links[head].next;
-    if (first == 0)
+    struct node *node = &wheel->nodes[(uint32_t)timer.id];
+    if (node->link.next == 0)
         return arm_any(wheel, due, cookie, ret_timer);
     wheel->spare.id = 0;
     *ret_timer = timer;
-    struct node *node = &wheel->nodes[index];
     node->due = due;
     node->cookie = cookie;
-    node->level = level;
-    link_in(wheel->links, head, first, node_position(wheel, index));
+    node->state = NODE_PENDING;
+    node_stay(wheel, node, tick);
     return TOCSIN_OK;
 }
 
@@ -358,7 +378,7 @@ enum tocsin_status tocsin_wheel_arm_after(struct tocsin_wheel *wheel, uint64_t d
 static inline struct node *node_short(const struct tocsin_wheel *wheel, struct tocsin_timer timer)
 {
     struct node *node = node_pending(wheel, timer);
-    return node != NULL && node->link.next != node->link.prev ? node : NULL;
+    return node != NULL && node->level < wheel->level_count ? node : NULL;
 }
 
 enum tocsin_status tocsin_wheel_rearm(struct tocsin_wheel *wheel, struct tocsin_timer timer,
@@ -368,16 +388,8 @@ enum tocsin_status tocsin_wheel_rearm(struct tocsin_wheel *wheel, struct tocsin_
     struct node *node = node_short(wheel, timer);
     if (due <= tick || node == NULL)
         return rearm_any(wheel, timer, due);
-    uint32_t index = (uint32_t)timer.id;
-    uint32_t level = byte_level(tick, due);
-    uint32_t head = byte_head(level, due, index);
-    if (wheel->links[head].next == 0)
-        return rearm_any(wheel, timer, due);
-    link_out(wheel->links, node->link);
     node->due = due;
-    node->level = level;
-    /* Read again: the first of that list may have been this one. */
-    link_in(wheel->links, head, wheel->links[head].next, node_position(wheel, index));
+    node_stay(wheel, node, tick);
     return TOCSIN_OK;
 }
 
@@ -386,17 +398,16 @@ enum tocsin_status tocsin_wheel_cancel(struct tocsin_wheel *wheel, struct tocsin
 {
     uint32_t next_generation = (uint32_t)(timer.id >> 32) + 1;
     struct node *node = node_short(wheel, timer);
-    if (node == NULL || next_generation == 0)
+    if (node == NULL || next_generation == 0 || wheel->short_tick == UINT64_MAX)
         return cancel_any(wheel, timer, ret_cookie);
     if (ret_cookie != NULL)
         *ret_cookie = node->cookie;
-    link_out(wheel->links, node->link);
-    node->level = NODE_FREE;
+    node->state = NODE_FREE;
     node->generation = next_generation;
     if (wheel->spare.id == 0) {
         wheel->spare.id = timer.id + (UINT64_C(1) << 32);
     } else {
-        node->link.next = wheel->free_node;
+        node->due = wheel->free_node;
         wheel->free_node = (uint32_t)timer.id;
         wheel->free_count++;
     }
@@ -409,7 +420,7 @@ struct node *node_reserved(const struct tocsin_wheel *wheel, struct tocsin_timer
     if (index >= wheel->used_nodes)
         return NULL;
     struct node *node = &wheel->nodes[index];
-    bool reserved = node->level == NODE_RESERVED && node->generation == timer.id >> 32;
+    bool reserved = node->state == NODE_RESERVED && node->generation == timer.id >> 32;
     return reserved ? node : NULL;
 }
 
@@ -429,7 +440,7 @@ enum tocsin_status wheel_reserve(struct tocsin_wheel *wheel, struct tocsin_timer
     enum tocsin_status status = node_take(wheel, &index);
     if (status != TOCSIN_OK)
         return status;
-    wheel->nodes[index].level = NODE_RESERVED;
+    wheel->nodes[index].state = NODE_RESERVED;
     wheel->reserved++;
     *ret_timer = node_handle(wheel, index);
     return TOCSIN_OK;

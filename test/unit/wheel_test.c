@@ -534,8 +534,6 @@ TEST(wheel_check_sees_damage)
         uint32_t *what;
         uint32_t value;
     } damages[] = {
-        {&wheel->nodes[3].level, 4},
-        {&wheel->nodes[3].level, NODE_FREE},
         {&wheel->nodes[3].generation, 0},
         {&wheel->nodes[3].link.next, node_position(wheel, 4)},
         {&wheel->nodes[3].link.prev, node_position(wheel, 4)},
@@ -560,8 +558,18 @@ TEST(wheel_check_sees_damage)
         *damages[i].what = before;
         assert_whole(wheel);
     }
-    wheel->nodes[10].due += 5000000;
+    wheel->nodes[10].due -= 5000;
     assert_int_equal(tocsin_wheel_check(wheel, NULL), TOCSIN_CORRUPT);
-    wheel->nodes[10].due -= 5000000;
+    wheel->nodes[10].due += 5000;
+    wheel->nodes[3].level ^= 4;
+    assert_int_equal(tocsin_wheel_check(wheel, NULL), TOCSIN_CORRUPT);
+    wheel->nodes[3].level ^= 4;
+    wheel->nodes[3].slot ^= 1;
+    assert_int_equal(tocsin_wheel_check(wheel, NULL), TOCSIN_CORRUPT);
+    wheel->nodes[3].slot ^= 1;
+    wheel->nodes[3].state = NODE_FREE;
+    assert_int_equal(tocsin_wheel_check(wheel, NULL), TOCSIN_CORRUPT);
+    wheel->nodes[3].state = NODE_PENDING;
+    assert_whole(wheel);
     tocsin_wheel_destroy(wheel);
 }

@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: MIT */
+/* Timers that stay where they are: cancelled, pushed back, or armed anew in the place of another.
+ * What stays must neither fire, nor keep anything else from firing on time. */
+#include "runner.h"
+#include "support/wheel_checks.h"
+#include "wheel/core.h"
+
+enum { CROWD = 300 };
+
+struct crowd {
+    struct tocsin_wheel *wheel;
+    struct tocsin_timer timers[CROWD];
+    uint64_t fired_at[CROWD]; /* 0: not yet */
+    uint64_t now;
+    uint64_t arm_at; /* by the first that fires */
+};
+
+static void note(void *arg, const struct tocsin_due *due)
+{
+    struct crowd *crowd = arg;
+    assert_int_equal(crowd->fired_at[due->cookie], 0);
+    assert_true(due->due <= crowd->now);
+    crowd->fired_at[due->cookie] = crowd->now;
+    if (crowd->arm_at == 0)
+        return;
+    /* Due before the place that is left over, and before the end of the running call. */
+    assert_int_equal(tocsin_wheel_cancel(crowd->wheel, crowd->timers[CROWD - 1], NULL), TOCSIN_OK);
+    assert_int_equal(
+        tocsin_wheel_arm(crowd->wheel, crowd->arm_at, CROWD - 1, &crowd->timers[CROWD - 1]),
+        TOCSIN_OK);
+    crowd->arm_at = 0;
+}
+
+static void begin(struct crowd *crowd, uint64_t now)
+{
+    struct tocsin_wheel_config config = {.now = now};
+    *crowd = (struct crowd){.now = now};
+    assert_int_equal(tocsin_wheel_create(&config, &crowd->wheel, NULL), TOCSIN_OK);
+}
+
+static void arm(struct crowd *crowd, uint64_t i, uint64_t due)
+{
+    assert_int_equal(tocsin_wheel_arm(crowd->wheel, due, i, &crowd->timers[i]), TOCSIN_OK);
+}
+
+static void rearm(struct crowd *crowd, uint64_t i, uint64_t due)
+{
+    assert_int_equal(tocsin_wheel_rearm(crowd->wheel, crowd->timers[i], due), TOCSIN_OK);
+}
+
+static void cancel(struct crowd *crowd, uint64_t i)
+{
+    assert_int_equal(tocsin_wheel_cancel(crowd->wheel, crowd->timers[i], NULL), TOCSIN_OK);
+}
+
+static void advance(struct crowd *crowd, uint64_t now)
+{
+    crowd->now = now;
+    assert_int_equal(tocsin_wheel_advance(crowd->wheel, now, 0, note, crowd), TOCSIN_OK);
+    assert_whole(crowd->wheel);
+}
+
+/* As a loop does: sleeps until wake, to the end. Every timer at its due time (W-13). */
+static void run_out(struct crowd *crowd)
+{
+    uint64_t at = 0;
+    while (tocsin_wheel_wake(crowd->wheel, &at)) {
+        uint64_t next = 0;
+        assert_true(tocsin_wheel_next_due(crowd->wheel, &next));
+        assert_true(at <= next);
+        advance(crowd, at);
+    }
+}
+
+static void end(struct crowd *crowd)
+{
+    assert_int_equal(tocsin_wheel_count(crowd->wheel), 0);
+    assert_whole(crowd->wheel);
+    tocsin_wheel_destroy(crowd->wheel);
+}
+
+/* W-13: pushed back time and again, it fires once, at the last time told. */
+TEST(wheel_timer_pushed_back_fires_when_told_last)
+{
+    struct crowd crowd;
+    begin(&crowd, 1000);
+    for (uint64_t i = 0; i < CROWD; i++)
+        arm(&crowd, i, 1000 + 1 + i);
+    for (uint64_t turn = 1; turn <= 50; turn++) {
+        for (uint64_t i = 0; i < CROWD; i++)
+            rearm(&crowd, i, 1000 + turn * 1000 + i * 7);
+        assert_whole(crowd.wheel);
+    }
+    run_out(&crowd);
+    for (uint64_t i = 0; i < CROWD; i++)
+        assert_int_equal(crowd.fired_at[i], 1000 + 50 * 1000 + i * 7);
+    end(&crowd);
+}
+
+/* W-13, W-16: armed anew for earlier, it fires then, however many are at a time. */
+TEST(wheel_timer_drawn_forward_fires_on_time)
+{
+    struct crowd crowd;
+    begin(&crowd, 77);
+    for (uint64_t i = 0; i < CROWD; i++)
+        arm(&crowd, i, 77 + 1000000 + i * 1000);
+    for (uint64_t i = 0; i < CROWD; i++) {
+        uint64_t due = 77 + 500 + i * 13;
+        rearm(&crowd, i, due);
+        uint64_t at = 0;
+        uint64_t next = 0;
+        assert_true(tocsin_wheel_wake(crowd.wheel, &at));
+        assert_true(at <= 577);
+        assert_true(tocsin_wheel_next_due(crowd.wheel, &next));
+        assert_int_equal(next, 577);
+    }
+    run_out(&crowd);
+    for (uint64_t i = 0; i < CROWD; i++)
+        assert_int_equal(crowd.fired_at[i], 77 + 500 + i * 13);
+    end(&crowd);
+}
+
+/* The same with nobody asking in between, and with time passing at once. */
+TEST(wheel_timers_drawn_forward_together_fire_on_time)
+{
+    struct crowd crowd;
+    begin(&crowd, 5);
+    for (uint64_t i = 0; i < CROWD; i++)
+        arm(&crowd, i, 5 + 70000 + i);
+    for (uint64_t i = 0; i < CROWD; i++)
+        rearm(&crowd, i, 5 + 1 + i);
+    for (uint64_t i = 0; i < CROWD; i++) {
+        advance(&crowd, 5 + 1 + i);
+        assert_int_equal(crowd.fired_at[i], 5 + 1 + i);
+    }
+    end(&crowd);
+}
+
+/* W-21: what was cancelled does not fire, also when others take its place over. */
+TEST(wheel_place_of_a_cancelled_timer_is_taken_over)
+{
+    struct crowd crowd;
+    begin(&crowd, 0);
+    for (uint64_t i = 0; i < CROWD; i++)
+        arm(&crowd, i, 100 + i * 50);
+    for (uint64_t i = 0; i < CROWD; i += 2) {
+        struct tocsin_timer stale = crowd.timers[i];
+        cancel(&crowd, i);
+        assert_int_equal(tocsin_wheel_cancel(crowd.wheel, stale, NULL), TOCSIN_STALE);
+        arm(&crowd, i, i % 4 == 0 ? 20000 + i : 10 + i); /* later, and earlier */
+        assert_int_equal(tocsin_wheel_rearm(crowd.wheel, stale, 1), TOCSIN_STALE);
+    }
+    assert_whole(crowd.wheel);
+    run_out(&crowd);
+    for (uint64_t i = 0; i < CROWD; i++) {
+        uint64_t due = i % 2 != 0 ? 100 + i * 50 : i % 4 == 0 ? 20000 + i : 10 + i;
+        assert_int_equal(crowd.fired_at[i], due);
+    }
+    end(&crowd);
+}
+
+/* All cancelled: nothing to wake up for, nothing comes, the memory can go back. */
+TEST(wheel_of_cancelled_timers_is_empty)
+{
+    struct crowd crowd;
+    begin(&crowd, 0);
+    for (uint64_t i = 0; i < CROWD; i++)
+        arm(&crowd, i, 1 + i * i);
+    for (uint64_t i = 0; i < CROWD; i++)
+        cancel(&crowd, i);
+    uint64_t at = 0;
+    assert_int_equal(tocsin_wheel_count(crowd.wheel), 0);
+    assert_false(tocsin_wheel_wake(crowd.wheel, &at));
+    assert_false(tocsin_wheel_next_due(crowd.wheel, &at));
+    struct tocsin_wheel_stats stats;
+    tocsin_wheel_describe(crowd.wheel, &stats);
+    assert_int_equal(stats.pending, 0);
+    for (size_t i = 0; i < stats.levels; i++) {
+        struct tocsin_wheel_level_stats level;
+        assert_true(tocsin_wheel_describe_level(crowd.wheel, i, &level));
+        assert_int_equal(level.pending, 0);
+    }
+    tocsin_wheel_trim(crowd.wheel);
+    assert_whole(crowd.wheel);
+    assert_int_equal(crowd.wheel->used_nodes, 0);
+    arm(&crowd, 0, 3);
+    advance(&crowd, UINT64_C(30) * 24 * 3600 * 1000);
+    assert_true(crowd.fired_at[0] != 0);
+    end(&crowd);
+}
+
+/* Trimmed with what is pending in between, and what stays behind the last of it. */
+TEST(wheel_trim_lets_go_of_what_stays)
+{
+    struct crowd crowd;
+    begin(&crowd, 0);
+    for (uint64_t i = 0; i < CROWD; i++)
+        arm(&crowd, i, 10 + i);
+    for (uint64_t i = 0; i < CROWD; i++)
+        if (i != 7)
+            cancel(&crowd, i);
+    tocsin_wheel_trim(crowd.wheel);
+    assert_whole(crowd.wheel);
+    assert_int_equal(crowd.wheel->used_nodes, 8);
+    for (uint64_t i = 0; i < CROWD; i++)
+        if (i != 7)
+            arm(&crowd, i, 10 + i);
+    run_out(&crowd);
+    for (uint64_t i = 0; i < CROWD; i++)
+        assert_int_equal(crowd.fired_at[i], 10 + i);
+    end(&crowd);
+}
+
+/* W-21: armed by a callback, due before the place it took over begins and before the call ends:
+ * it comes out in the same call, in time. */
+TEST(wheel_callback_arms_earlier_than_its_place)
+{
+    struct crowd crowd;
+    begin(&crowd, 0);
+    arm(&crowd, 0, 10);
+    arm(&crowd, 1, 5000);
+    arm(&crowd, CROWD - 1, 1000000);
+    crowd.arm_at = 300;
+    advance(&crowd, 4000);
+    assert_int_equal(crowd.fired_at[0], 4000);
+    assert_int_equal(crowd.fired_at[CROWD - 1], 4000);
+    assert_int_equal(crowd.fired_at[1], 0);
+    advance(&crowd, 5000);
+    end(&crowd);
+}
+
+/* A timer pushed back costs a step of work where it was, and no more: many of them do not hold
+ * the caller up. */
+TEST(wheel_sweeps_within_its_work_limit)
+{
+    enum { LIMIT = 16 };
+    struct crowd crowd;
+    begin(&crowd, 0);
+    for (uint64_t i = 0; i < CROWD; i++)
+        arm(&crowd, i, 100);
+    for (uint64_t i = 0; i < CROWD; i++) {
+        if (i % 2 == 0)
+            cancel(&crowd, i);
+        else
+            rearm(&crowd, i, 5000);
+    }
+    crowd.now = 200;
+    size_t calls = 1;
+    while (tocsin_wheel_advance(crowd.wheel, 200, LIMIT, note, &crowd) == TOCSIN_MORE) {
+        assert_whole(crowd.wheel);
+        calls++;
+    }
+    assert_true(calls >= CROWD / LIMIT && calls <= CROWD / LIMIT + 4);
+    for (uint64_t i = 0; i < CROWD; i++)
+        assert_int_equal(crowd.fired_at[i], 0);
+    run_out(&crowd);
+    for (uint64_t i = 1; i < CROWD; i += 2)
+        assert_int_equal(crowd.fired_at[i], 5000);
+    end(&crowd);
+}
+
+/* What stays far ahead, on a high level with few timers, is passed without being lost. */
+TEST(wheel_lonely_timers_stay_and_fire_on_time)
+{
+    for (unsigned shift = 1; shift < 40; shift++) {
+        struct crowd crowd;
+        begin(&crowd, 12345);
+        uint64_t far = UINT64_C(1) << shift;
+        arm(&crowd, 0, 12345 + far);
+        arm(&crowd, 1, 12345 + far + 1);
+        rearm(&crowd, 0, 12345 + far * 300); /* beyond the end of its slot */
+        cancel(&crowd, 1);
+        arm(&crowd, 2, 12345 + far * 7);
+        run_out(&crowd);
+        assert_int_equal(crowd.fired_at[0], 12345 + far * 300);
+        assert_int_equal(crowd.fired_at[1], 0);
+        assert_int_equal(crowd.fired_at[2], 12345 + far * 7);
+        end(&crowd);
+    }
+}
