@@ -174,7 +174,9 @@ uint64_t wheel_event_tick(const struct tocsin_wheel *wheel, const struct event *
         return event->tick;
     const struct level *level = &wheel->levels[event->level];
     struct place place = {event->level, level_place(level, level_number(level, event->tick))};
-    uint64_t first = event->tick + level->ticks - 1; /* the slot's last */
+    uint64_t first; /* at the latest the slot's last tick: what stays in it may be due after that */
+    if (__builtin_add_overflow(event->tick, level->ticks - 1, &first))
+        first = UINT64_MAX;
     first = first < event->other ? first : event->other;
     uint32_t seen = 0;
     for (uint32_t i = 0; i < SUBLISTS; i++) {
