@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Ours. The caller holds a handle of 8 bytes for a timer it wants to cancel; the
- * cookie is the timer's rank, so a timer that fires and is armed again stores its
+ * cookie is the timer's index, so a timer that fires and is armed again stores its
  * new handle where the caller finds it.
  *
  * A pair is a real cancel and a real arm: the old handle goes stale and a new one
@@ -54,9 +54,9 @@ static void arm(void *data, const struct step *steps, size_t count)
 {
     struct tocsin *self = data;
     for (size_t i = 0; i < count; i++) {
-        uint32_t rank = steps[i].rank;
+        uint32_t index = steps[i].index;
         enum tocsin_status status = tocsin_wheel_arm(self->wheel, self->now_ms + steps[i].delay_ms,
-                                                     rank, &self->handles[rank]);
+                                                     index, &self->handles[index]);
         if (status != TOCSIN_OK)
             bench_die("tocsin_wheel_arm: %s", tocsin_status_text(status));
     }
@@ -66,9 +66,9 @@ static void pairs(void *data, const struct step *steps, size_t count)
 {
     struct tocsin *self = data;
     for (size_t i = 0; i < count; i++) {
-        struct tocsin_timer *handle = &self->handles[steps[i].rank];
+        struct tocsin_timer *handle = &self->handles[steps[i].index];
         tocsin_wheel_cancel(self->wheel, *handle, NULL);
-        tocsin_wheel_arm(self->wheel, self->now_ms + steps[i].delay_ms, steps[i].rank, handle);
+        tocsin_wheel_arm(self->wheel, self->now_ms + steps[i].delay_ms, steps[i].index, handle);
     }
 }
 
@@ -76,7 +76,7 @@ static void rearms(void *data, const struct step *steps, size_t count)
 {
     struct tocsin *self = data;
     for (size_t i = 0; i < count; i++)
-        tocsin_wheel_rearm(self->wheel, self->handles[steps[i].rank],
+        tocsin_wheel_rearm(self->wheel, self->handles[steps[i].index],
                            self->now_ms + steps[i].delay_ms);
 }
 

@@ -11,6 +11,9 @@
  * fires or is touched, so it is found pending in proportion to that life, and then
  * at any age in it.
  *
+ * Which timer is touched next is pure chance: nobody's neighbour is any likelier to be in the cache
+ * than anything else.
+ *
  * The simulated time starts at a random millisecond of a real calendar, not at 0:
  * a wheel that starts at 0 is aligned on all levels and gets a better deal than it
  * will ever have in life.
@@ -71,18 +74,6 @@ static uint32_t draw_aged(enum dist dist, uint64_t *random)
     return delay_ms - bench_random_below(random, life_ms);
 }
 
-/* Fisher and Yates. */
-static uint32_t *draw_order(uint32_t count, uint64_t *random)
-{
-    uint32_t *order = bench_map(count, sizeof order[0]);
-    for (uint32_t i = 0; i < count; i++) {
-        uint32_t other = bench_random_below(random, i + 1);
-        order[i] = order[other];
-        order[other] = i;
-    }
-    return order;
-}
-
 void workload_init(struct workload *workload, enum dist dist, uint32_t pending, uint64_t seed)
 {
     uint64_t random = seed;
@@ -98,19 +89,15 @@ void workload_init(struct workload *workload, enum dist dist, uint32_t pending, 
 
     made.fresh = bench_map(pending, sizeof made.fresh[0]);
     made.aged = bench_map(pending, sizeof made.aged[0]);
-    uint32_t *order = draw_order(pending, &random);
     for (uint32_t i = 0; i < pending; i++) {
-        uint32_t index = order[i];
-        made.fresh[index] = (struct step){index, index, draw_delay(dist, &random)};
-        made.aged[index] = (struct step){index, index, draw_aged(dist, &random)};
+        made.fresh[i] = (struct step){i, draw_delay(dist, &random)};
+        made.aged[i] = (struct step){i, draw_aged(dist, &random)};
     }
     made.churn = bench_map(made.churn_count, sizeof made.churn[0]);
-    uint32_t rank = 0;
     for (size_t i = 0; i < made.churn_count; i++) {
-        rank = bench_random_below(&random, pending); made.churn[i] = (struct step){rank, rank, draw_delay(dist, &random)};
-
+        uint32_t index = bench_random_below(&random, pending);
+        made.churn[i] = (struct step){index, draw_delay(dist, &random)};
     }
-    bench_unmap(order, pending, sizeof order[0]);
     made.again = bench_map(AGAIN_COUNT, sizeof made.again[0]);
     for (size_t i = 0; i < AGAIN_COUNT; i++)
         made.again[i] = draw_delay(dist, &random);

@@ -27,13 +27,10 @@ enum {
 };
 #define LOG_MAX_MS UINT32_C(2592000000) /* 30 days */
 
-/* A timer is (re-)armed delay_ms from now. Who keeps objects finds it by its index:
- * their order in memory has nothing to do with the order in which they are touched.
- * Who keeps handles finds the handle by its rank in that order, as in a list of what
- * is to be touched next; the handle then leads anywhere. */
+/* A timer is (re-)armed delay_ms from now. Its index is where the caller's object lies, or the
+ * caller's handle. */
 struct step {
     uint32_t index;
-    uint32_t rank;
     uint32_t delay_ms;
 };
 

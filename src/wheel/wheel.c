@@ -227,8 +227,10 @@ void wheel_settle_early(struct tocsin_wheel *wheel)
     for (uint32_t i = 0; i < wheel->early_count; i++) {
         uint32_t index = wheel->early[i];
         const struct node *node = &wheel->nodes[index];
-        if (!node_is_pending(node) || node->due >= byte_begin(wheel->tick, node->level, node->slot))
-            continue; /* it was touched again meanwhile */
+        /* It may have been touched again since: cancelled, or armed for later, or for at once. */
+        if (!node_is_pending(node) || node->level >= wheel->level_count ||
+            node->due >= byte_begin(wheel->tick, node->level, node->slot))
+            continue;
         slot_remove(wheel, index);
         slot_put(wheel, place_for(wheel, node->due), index);
     }

@@ -211,6 +211,25 @@ TEST(wheel_trim_lets_go_of_what_stays)
     end(&crowd);
 }
 
+/* Drawn forward, and then once more to what is past: it is late, and comes out at the next call. */
+TEST(wheel_timer_drawn_forward_into_the_past_is_late)
+{
+    struct crowd crowd;
+    begin(&crowd, 1023);
+    arm(&crowd, 0, 90000);
+    arm(&crowd, 1, 90000);
+    rearm(&crowd, 0, 1030);
+    rearm(&crowd, 0, 1020);
+    rearm(&crowd, 1, 1030);
+    cancel(&crowd, 1);
+    arm(&crowd, 1, 1020);
+    assert_whole(crowd.wheel);
+    advance(&crowd, 1023);
+    assert_int_equal(crowd.fired_at[0], 1023);
+    assert_int_equal(crowd.fired_at[1], 1023);
+    end(&crowd);
+}
+
 /* W-21: armed by a callback, due before the place it took over begins and before the call ends:
  * it comes out in the same call, in time. */
 TEST(wheel_callback_arms_earlier_than_its_place)
