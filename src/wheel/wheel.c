@@ -217,16 +217,24 @@ void slot_remove(struct tocsin_wheel *wheel, uint32_t index)
     slot_emptied(wheel, (struct place){node->level, node->slot});
 }
 
+static void early_expect(const struct tocsin_wheel *wheel, uint32_t i)
+{
+    struct link link = wheel->nodes[wheel->early[i]].link;
+    __builtin_prefetch(&wheel->links[link.next], 1);
+    __builtin_prefetch(&wheel->links[link.prev], 1);
+}
+
 void wheel_settle_early(struct tocsin_wheel *wheel)
 {
-    for (uint32_t i = 0; i < wheel->early_count; i++) {
-        struct link link = wheel->nodes[wheel->early[i]].link;
-        __builtin_prefetch(&wheel->links[link.next], 1);
-        __builtin_prefetch(&wheel->links[link.prev], 1);
-    }
-    for (uint32_t i = 0; i < wheel->early_count; i++) {
+    enum { AHEAD = 8 }; /* as many neighbours as can be on their way from memory at a time */
+    uint32_t count = wheel->early_count;
+    for (uint32_t i = 0; i < count && i < AHEAD; i++)
+        early_expect(wheel, i);
+    for (uint32_t i = 0; i < count; i++) {
         uint32_t index = wheel->early[i];
         const struct node *node = &wheel->nodes[index];
+        if (i + AHEAD < count)
+            early_expect(wheel, i + AHEAD);
         /* It may have been touched again since: cancelled, or armed for later, or for at once. */
         if (!node_is_pending(node) || node->level >= wheel->level_count ||
             node->due >= byte_begin(wheel->tick, node->level, node->slot))
