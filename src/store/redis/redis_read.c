@@ -396,23 +396,21 @@ enum tocsin_status redis_events(struct store *handle, uint64_t after_seq, size_t
     uint64_t first = atomic_load(&store->first_seq);
     struct run run = {visit, arg, after_seq < first ? first : after_seq + 1, first, scan, true};
     enum tocsin_status status = redis_running(store, ret_why);
-    for (bool is_first = true; status == TOCSIN_OK && run.wanted && run.scan > 0;
+    bool more = true;
+    for (bool is_first = true; status == TOCSIN_OK && more && run.wanted && run.scan > 0;
          is_first = false) {
         redisReply *page = NULL;
         status = ask_events(store, &run, &page, ret_why);
         if (status != TOCSIN_OK)
             break;
-        size_t count = page->elements;
-        if (count > 0)
-            status = visit_events(&run, page, is_first, ret_why);
-        else if (run.next <= high) {
-            status = check_owner(store, ret_why);
-            if (status == TOCSIN_OK)
-                status = damaged(REDIS_STORE_EVENTS, "the event", run.next, ret_why);
-        }
+        more = page->elements == REDIS_EVENT_PAGE;
+        status = visit_events(&run, page, is_first, ret_why);
         freeReplyObject(page);
-        if (count < REDIS_EVENT_PAGE)
-            break;
+    }
+    if (status == TOCSIN_OK && run.wanted && run.scan > 0 && run.next <= high) {
+        status = check_owner(store, ret_why);
+        if (status == TOCSIN_OK)
+            status = damaged(REDIS_STORE_EVENTS, "the event", run.next, ret_why);
     }
     if (status == TOCSIN_OK)
         *ret_first = run.first <= high || run.next > run.first ? run.first : 0;
