@@ -16,8 +16,9 @@ static void must_not_open(const struct store_redis_options *options, enum tocsin
     struct store_node node = {0};
     struct store_redis_options quick = *options;
     quick.outage_ms = 100;
-    assert_int_equal(store_redis_open(&quick, &node.store, &node.state, &node.why), status);
+    enum tocsin_status got = store_redis_open(&quick, &node.store, &node.state, &node.why);
     assert_says(&node, words);
+    assert_int_equal(got, status);
     assert_null(node.store);
 }
 
@@ -49,9 +50,25 @@ TEST(a_redis_that_would_throw_records_away_is_refused)
     }
 }
 
+static int listen_somewhere(uint16_t *ret_port)
+{
+    struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t size = sizeof at;
+    int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    assert_int_equal(bind(listener, (struct sockaddr *)&at, size), 0);
+    assert_int_equal(listen(listener, 4), 0);
+    assert_int_equal(getsockname(listener, (struct sockaddr *)&at, &size), 0);
+    *ret_port = ntohs(at.sin_port);
+    return listener;
+}
+
 TEST(a_cluster_and_a_replica_are_refused)
 {
-    static const char *const cluster[] = {"--cluster-enabled", "yes", NULL};
+    uint16_t port;
+    char bus[8];
+    (void)close(listen_somewhere(&port));
+    (void)snprintf(bus, sizeof bus, "%u", (unsigned)port);
+    const char *const cluster[] = {"--cluster-enabled", "yes", "--cluster-port", bus, NULL};
     static const char *const replica[] = {"--replicaof", "127.0.0.1 1", NULL};
     must_not_open_with(cluster, "Redis Cluster");
     must_not_open_with(replica, "this Redis is a replica, which takes no writes: name its master, "
@@ -131,15 +148,11 @@ static void *play_an_old_redis(void *arg)
 
 TEST(a_redis_that_is_too_old_is_refused)
 {
-    struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    socklen_t size = sizeof at;
-    int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    uint16_t port;
+    int listener = listen_somewhere(&port);
     pthread_t thread;
-    assert_int_equal(bind(listener, (struct sockaddr *)&at, size), 0);
-    assert_int_equal(listen(listener, 4), 0);
-    assert_int_equal(getsockname(listener, (struct sockaddr *)&at, &size), 0);
     assert_int_equal(pthread_create(&thread, NULL, play_an_old_redis, &listener), 0);
-    struct store_redis_options options = store_node_options(ntohs(at.sin_port), "one");
+    struct store_redis_options options = store_node_options(port, "one");
     must_not_open(&options, TOCSIN_INVALID, "too old: it is 5.0.14, 6.0 is needed");
     assert_int_equal(pthread_join(thread, NULL), 0);
     (void)close(listener);
