@@ -3,6 +3,8 @@
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "support/redis_proxy.h"
 #include "support/redis_store_world.h"
@@ -181,6 +183,32 @@ TEST(what_redis_refuses_changed_nothing_and_is_done_later)
     must_refuse(&node, &server, 4, TOCSIN_UNAVAILABLE, "READONLY");
     (void)redis_server_ask(&server, NULL, "REPLICAOF NO ONE");
     assert_int_equal(store_node_put(&node, 4), TOCSIN_OK);
+    store_node_close(&node);
+    redis_server_stop(&server);
+}
+
+/* A Redis that cannot save any more takes no writes: a folder stands where its file should be. */
+TEST(a_redis_that_cannot_save_refuses_and_takes_up_again)
+{
+    static const char *const saving[] = {"--save", "3600 1", "--dbfilename", "taken", NULL};
+    struct redis_server server;
+    struct store_node node;
+    char path[300];
+    uint64_t rev = 0;
+    enum tocsin_status status;
+    redis_server_start(&server, saving);
+    (void)snprintf(path, sizeof path, "%s/taken", server.dir.path);
+    store_node_open(&node, server.port, "one");
+    assert_int_equal(mkdir(path, 0700), 0);
+    (void)redis_server_ask(&server, NULL, "BGSAVE");
+    do {
+        status = store_node_put(&node, ++rev);
+    } while (status == TOCSIN_OK); /* until it has failed */
+    assert_int_equal(status, TOCSIN_UNAVAILABLE);
+    must_refuse(&node, &server, rev, TOCSIN_UNAVAILABLE, "MISCONF");
+    assert_int_equal(rmdir(path), 0);
+    (void)redis_server_ask(&server, NULL, "SAVE");
+    assert_int_equal(store_node_put(&node, rev), TOCSIN_OK);
     store_node_close(&node);
     redis_server_stop(&server);
 }
