@@ -54,7 +54,7 @@ static void read_event(struct bytes text)
     if (!packed_event_read(text, &event))
         return;
     size_t size = packed_event_size(&event);
-    need(size == text.size);
+    need(size == text.size && size > 0);
     char *again = malloc(size);
     need(again != NULL);
     packed_event_write(&event, again);

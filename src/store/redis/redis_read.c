@@ -31,9 +31,10 @@ static enum tocsin_status ask(struct redis_store *store, const struct bytes *wor
         return TOCSIN_UNAVAILABLE;
     if (reply->type != REDIS_REPLY_ARRAY || (elements != 0 && reply->elements != elements)) {
         freeReplyObject(reply);
-        return reason_say(ret_why, TOCSIN_UNAVAILABLE,
-                          "Redis answered %.*s with something that makes no sense",
-                          (int)words[0].size, words[0].at);
+        (void)reason_say(ret_why, TOCSIN_UNAVAILABLE,
+                         "Redis answered %.*s with something that makes no sense",
+                         (int)words[0].size, words[0].at);
+        return TOCSIN_UNAVAILABLE;
     }
     *ret_reply = reply;
     return TOCSIN_OK;
@@ -290,7 +291,7 @@ static enum tocsin_status visit_one(struct listing *listing, const redisReply *p
     if (whole && !bytes_equal(record.kind, listing->kind))
         return TOCSIN_OK;
     if (whole) {
-        const redisReply *reply = doc.size > 0 ? docs->element[(*doc_at)++] : NULL;
+        const redisReply *reply = doc.size > 0 && docs != NULL ? docs->element[(*doc_at)++] : NULL;
         enum tocsin_status status = take_doc(listing->store, reply, &doc, &record, ret_why);
         if (status == TOCSIN_NONE)
             return TOCSIN_OK;
