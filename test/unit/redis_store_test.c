@@ -12,7 +12,7 @@
 
 static const char *const no_more[] = {NULL};
 
-/* Several nodes: a node that is not the owner any more changes nothing. */
+/* W-11, C-15: a node that is not the owner any more changes nothing. */
 TEST(what_an_owner_of_before_commits_is_refused_and_not_to_be_seen)
 {
     struct redis_server server;
@@ -73,7 +73,7 @@ TEST(a_reader_of_before_is_told_when_what_it_seeks_is_gone)
     redis_server_stop(&server);
 }
 
-/* A lost answer: the same commit again, by its number. */
+/* Law 3: the same commit again, by its number. */
 TEST(a_commit_whose_answer_is_lost_is_done_once)
 {
     static const struct store_habits habits = {
@@ -188,7 +188,7 @@ static void stop_answering(void *arg)
     (void)redis_server_ask(server, NULL, "REPLICAOF 127.0.0.1 1");
 }
 
-/* After a lost answer a refusal does not mean that nothing was changed. */
+/* Law 10: after a lost answer a refusal does not mean that nothing was changed. */
 TEST(a_refusal_after_a_lost_answer_is_not_taken_for_an_answer)
 {
     struct redis_server server;
@@ -236,7 +236,7 @@ static void must_refuse(struct store_node *node, const struct redis_server *serv
     assert_int_equal(redis_server_ask(server, NULL, "HGET tocsin:{p0}:meta commit"), rev - 1);
 }
 
-/* UNAVAILABLE and NO_SPACE: nothing changed, with Redis's own words. */
+/* Law 5: nothing changed, with Redis's own words. */
 TEST(what_redis_refuses_changed_nothing_and_is_done_later)
 {
     struct redis_server server;
@@ -286,7 +286,7 @@ TEST(a_redis_that_cannot_save_refuses_and_takes_up_again)
     redis_server_stop(&server);
 }
 
-/* Law 6: at the limit of the memory, what makes room is done, and a node can take over. */
+/* Law 8: at the limit of the memory, what makes room is done, and a node can take over. */
 TEST(at_the_limit_of_memory_urgent_commits_and_take_overs_go_through)
 {
     struct redis_server server;
@@ -444,7 +444,7 @@ TEST(a_script_that_redis_forgot_is_taught_again)
     redis_server_stop(&server);
 }
 
-/* C-15: names that other programs look at. */
+/* C-04: names that other programs look at. */
 TEST(mirrors_are_written_with_the_commit_in_the_order_given)
 {
     struct redis_server server;
