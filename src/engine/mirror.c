@@ -23,6 +23,7 @@ enum tocsin_status mirror_rows_add(struct mirror_rows *rows, const struct store_
 {
     bool gone = mirror->value.at == NULL;
     size_t value_size = gone ? 0 : mirror->value.size;
+    assert(mirror->name.at != NULL);
     if (!commit_room_for((void **)&rows->rows, &rows->room, rows->count + 1, sizeof *rows->rows))
         return TOCSIN_NO_MEMORY;
     size_t at = rows->bytes.size;
