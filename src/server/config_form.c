@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "server/config.h"
-#include "service/redis_keys/redis_url.h"
+#include "net/redis/redis_url.h"
 
 #define DIGITS "0123456789"
 #define LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"

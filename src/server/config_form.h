@@ -26,7 +26,7 @@ bool config_form_token(const char *text);
 /* Anything but what stands for a hidden one. */
 bool config_form_secret(const char *text);
 
-/* name=redis://…, as in service/redis_keys/redis_url.h */
+/* name=redis://…, as in net/redis/redis_url.h */
 bool config_form_redis(const char *text);
 /* What follows the name; NULL: it has no such form. */
 const char *config_form_redis_url(const char *text, struct bytes *ret_name);

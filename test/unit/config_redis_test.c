@@ -7,7 +7,7 @@
 #include "runner.h"
 #include "server/config_form.h"
 #include "server/config_table.h"
-#include "service/redis_keys/redis_url.h"
+#include "net/redis/redis_url.h"
 #include "support/config_make.h"
 
 static char *printed(const struct config *config, bool secrets)

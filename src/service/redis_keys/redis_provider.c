@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "service/redis_keys/redis_url.h"
+#include "net/redis/redis_url.h"
 
 struct redis_provider {
     struct redis_provider_options options;

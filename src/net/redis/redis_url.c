@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "service/redis_keys/redis_url.h"
+#include "net/redis/redis_url.h"
 
 #include <stdlib.h>
 

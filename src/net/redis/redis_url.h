@@ -5,8 +5,8 @@
  *
  * A password may have any character; a host with colons stands in brackets.
  */
-#ifndef TOCSIN_SERVICE_REDIS_URL_H
-#define TOCSIN_SERVICE_REDIS_URL_H
+#ifndef TOCSIN_NET_REDIS_URL_H
+#define TOCSIN_NET_REDIS_URL_H
 
 #include "base/bytes.h"
 
