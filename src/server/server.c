@@ -255,7 +255,7 @@ static void signals_close(struct server *server)
 static enum tocsin_status open_store(struct server *server)
 {
     const struct config *config = server->config;
-    if (config->store == CONFIG_MEMORY)
+    if (config_store_kind(config) == CONFIG_MEMORY)
         return store_memory_open(&server->store, &server->store_state);
     return store_sqlite_open(
         &(struct store_sqlite_options){
