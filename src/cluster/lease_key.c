@@ -25,13 +25,14 @@ static const char script[] =
     "local ours = held and string.sub(held, 1, #mark) == mark\n"
     "local mine = 0\n"
     "if wish == 'drop' then\n"
-    "  if ours then redis.call('DEL', KEYS[1]); held = false end\n"
+    "  if ours then redis.call('DEL', KEYS[1]); held = false; ours = false end\n"
     "elseif (wish == 'take' and not held) or (wish ~= 'look' and ours) then\n"
     "  redis.call('SET', KEYS[1], value, 'PX', lease)\n"
     "  held = value\n"
     "  mine = 1\n"
+    "  ours = true\n"
     "end\n"
-    "return {mine, held or '', redis.call('PTTL', KEYS[1]), now[1], now[2]}\n";
+    "return {mine, held or '', redis.call('PTTL', KEYS[1]), now[1], now[2], ours and 1 or 0}\n";
 
 struct lease_key {
     struct lease_key_options options;
@@ -147,14 +148,15 @@ static void read_holder(const redisReply *value, struct lease_answer *answer)
 
 static bool read_answer(const redisReply *reply, struct lease_answer *answer)
 {
-    if (reply->type != REDIS_REPLY_ARRAY || reply->elements != 5)
+    if (reply->type != REDIS_REPLY_ARRAY || reply->elements != 6)
         return false;
     redisReply *const *parts = reply->element;
     if (parts[0]->type != REDIS_REPLY_INTEGER || parts[1]->type != REDIS_REPLY_STRING ||
         parts[2]->type != REDIS_REPLY_INTEGER || parts[3]->type != REDIS_REPLY_STRING ||
-        parts[4]->type != REDIS_REPLY_STRING)
+        parts[4]->type != REDIS_REPLY_STRING || parts[5]->type != REDIS_REPLY_INTEGER)
         return false;
     answer->mine = parts[0]->integer == 1;
+    answer->ours = parts[5]->integer == 1;
     answer->held = parts[1]->len > 0;
     answer->left_ms = parts[2]->integer;
     answer->redis_us =

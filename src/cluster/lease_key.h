@@ -47,6 +47,7 @@ struct lease_key_options {
 
 struct lease_answer {
     bool mine;
+    bool ours; /* our token stands there, be it mine by now or not */
     bool held; /* by somebody, then by whom */
     char node[LEASE_NODE_BYTES];
     char address[LEASE_ADDRESS_BYTES];

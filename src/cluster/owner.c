@@ -90,7 +90,7 @@ static void note_holder(struct owner *owner, const struct lease_answer *answer)
     state->reached = true;
     state->refused = false;
     state->answered = answer->after;
-    state->held = answer->held;
+    state->held = answer->held && (!answer->ours || state->mine || answer->mine);
     state->epoch = answer->epoch;
     (void)snprintf(state->node, sizeof state->node, "%s", answer->node);
     (void)snprintf(state->address, sizeof state->address, "%s", answer->address);
@@ -146,6 +146,7 @@ static void look_at_the_clock(struct owner *owner)
         (void)snprintf(why, sizeof why, "the lease has ended: %s",
                        owner->state.reached ? "it was not renewed in time" : owner->state.why.text);
         lose(owner, why);
+        owner->state.held = false;
     }
     if (owner->dropping && now >= owner->taken_ns + (int64_t)owner->options.lease_ms * MS)
         owner->dropping = false; /* it has ended in Redis, too */
@@ -264,6 +265,7 @@ void owner_give_up(struct owner *owner)
     owner->wanted = false;
     owner->dropping = owner->dropping || owner->state.mine;
     look_at_the_clock(owner); /* what has ended was lost, and is not given up */
+    owner->state.held = owner->state.held && !owner->state.mine;
     owner->state.mine = false;
     atomic_store(&owner->until_ns, 0);
     owner->hurry = true;

@@ -45,7 +45,8 @@ struct owner_options {
 struct owner_state {
     bool mine;
     struct elapsed_time until; /* when it is mine; later with each renewal */
-    bool held;                 /* somebody holds it: node, address and epoch say who */
+    bool held;                 /* somebody holds it: node, address and epoch say who. What we
+                                  have lost and Redis still has in our name is nobody's */
     char node[LEASE_NODE_BYTES];
     char address[LEASE_ADDRESS_BYTES];
     uint64_t epoch;               /* 0: not known */

@@ -8,7 +8,6 @@
 
 #include "net/redis/redis_url.h"
 #include "server/config.h"
-#include "net/redis/redis_url.h"
 
 #define DIGITS "0123456789"
 #define LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
