@@ -139,6 +139,7 @@ static void hand_over(struct http_connection *connection, struct http_exchange *
     http_parser_init(&connection->parser);
     connection->wait = HTTP_WAIT_NEW;
     connection->continue_due = false;
+    connection->looked = false;
     if (exchange->close || server->draining)
         connection->no_more = true;
     http_exchange_push(connection, exchange);
@@ -172,8 +173,13 @@ static size_t take_requests(struct http_connection *connection, char *data, size
         connection->paused = !may_take(connection);
         if (connection->paused)
             return at;
-        enum http_parse_end end =
-            http_parse(&connection->parser, &server->parse_limits, data + at, &left);
+        enum http_parse_end end = http_take_look(connection, data + at, left);
+        if (connection->wanted) {
+            connection->paused = !http_take(connection, data + at, left);
+            return connection->paused ? at : *size;
+        }
+        if (end == HTTP_PARSE_DONE)
+            end = http_parse(&connection->parser, &server->parse_limits, data + at, &left);
         if (end == HTTP_PARSE_REFUSED) {
             http_connection_refuse(connection, connection->parser.status,
                                    connection->parser.detail);

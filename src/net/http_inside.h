@@ -8,6 +8,7 @@
  *   http_exchange.c    a request and the place of its answer in the order
  *   http_answer.c      how answers look
  *   http_upgrade.c     connections that speak something else by now
+ *   http_take.c        connections that are given away
  *
  * Dirty     whatever happens to a connection marks it (http_connection_touch); at the end of
  *           the turn each marked one is settled once: written out, read on, or closed.
@@ -91,6 +92,8 @@ struct http_connection {
     bool handshaking;
     bool working; /* a worker has the TLS session */
     bool continue_due;
+    bool looked; /* the taker was asked for the request that comes in */
+    bool wanted; /* and wants it */
     bool turned_away;
 };
 
@@ -128,6 +131,7 @@ struct http_server {
     struct loop_deferred settle;
     struct http_exchange *exchange_pool;
     size_t exchange_pool_count;
+    struct http_header *look_headers; /* of a head that the taker is asked for */
     struct http_block_pool blocks;
     uint64_t held_bytes; /* of requests, in buffers and exchanges */
     uint64_t turned_away;
@@ -180,6 +184,12 @@ static inline bool http_connection_deaf(const struct http_connection *connection
 {
     return connection->closing || connection->said_last;
 }
+
+/* http_take.c */
+/* Asks the taker, once a request, when its head is whole. DONE: it was asked, or there is none. */
+enum http_parse_end http_take_look(struct http_connection *connection, char *data, size_t size);
+/* Gives away a connection that is wanted, with these bytes. False: not yet. */
+bool http_take(struct http_connection *connection, const char *data, size_t size);
 
 /* http_exchange.c */
 /* A copy of the request the parser has found in data; or of nothing, for a refusal. NULL: no

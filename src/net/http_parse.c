@@ -277,6 +277,19 @@ enum http_parse_end http_parse(struct http_parser *parser, const struct http_par
     return HTTP_PARSE_DONE;
 }
 
+enum http_parse_end http_parse_head(struct http_parser *parser,
+                                    const struct http_parse_limits *limits, char *data, size_t size)
+{
+    assert(size < UINT32_MAX && parser->status == 0);
+    struct input input = {data, size, limits};
+    while (!http_parser_has_head(parser)) {
+        enum step step = read_next(parser, &input);
+        if (step != STEP_NEXT)
+            return step == STEP_MORE ? HTTP_PARSE_MORE : HTTP_PARSE_REFUSED;
+    }
+    return HTTP_PARSE_DONE;
+}
+
 static struct bytes bytes_at(const char *data, struct http_span span)
 {
     return (struct bytes){data + span.at, span.size};
@@ -306,7 +319,7 @@ static void list_headers(const struct http_parser *parser, const char *data,
 void http_parser_request(const struct http_parser *parser, const char *data,
                          struct http_header *headers, struct http_request *ret_request)
 {
-    assert(parser->state == DONE);
+    assert(http_parser_has_head(parser));
     list_headers(parser, data, headers);
     *ret_request = (struct http_request){
         .method = (enum http_method)parser->method,

@@ -85,6 +85,12 @@ void http_parser_init(struct http_parser *parser);
 enum http_parse_end http_parse(struct http_parser *parser, const struct http_parse_limits *limits,
                                char *data, size_t *size);
 
+/* The head alone: DONE when it is whole; what lies behind it is neither looked at nor moved.
+ * http_parse goes on from there. */
+enum http_parse_end http_parse_head(struct http_parser *parser,
+                                    const struct http_parse_limits *limits, char *data,
+                                    size_t size);
+
 /* True from the end of the head on. */
 static inline bool http_parser_has_head(const struct http_parser *parser)
 {
@@ -104,8 +110,8 @@ static inline size_t http_parser_kept(const struct http_parser *parser)
     return (size_t)parser->head_end + parser->body_size;
 }
 
-/* After HTTP_PARSE_DONE: the request, in these bytes, which may be a copy of what is kept.
- * headers has room for parser->header_count. */
+/* After HTTP_PARSE_DONE: the request, in these bytes, which may be a copy of what is kept; its body
+ * is empty when only the head was parsed. headers has room for parser->header_count. */
 void http_parser_request(const struct http_parser *parser, const char *data,
                          struct http_header *headers, struct http_request *ret_request);
 

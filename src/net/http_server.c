@@ -42,6 +42,7 @@ static void free_server(struct http_server *server)
     }
     http_block_pool_release(&server->blocks);
     tls_context_destroy(server->tls);
+    free(server->look_headers);
     if (server->fd >= 0)
         (void)close(server->fd);
     free(server);
@@ -122,7 +123,12 @@ static void accept_one(struct http_server *server, int fd)
 {
     uint64_t served = server->counters.open - server->turned_away;
     bool full = served >= server->options.limits.connections;
+    const struct http_taker *taker = &server->options.taker;
     server->counters.accepted++;
+    if (taker->take != NULL && taker->wants == NULL) {
+        taker->take(taker->arg, fd, (struct bytes){NULL, 0}, 0);
+        return;
+    }
     if (full && (server->tls != NULL || server->turned_away >= HTTP_TURNED_AWAY_MAX)) {
         server->counters.refused++;
         (void)close(fd);
@@ -237,6 +243,7 @@ enum tocsin_status http_server_create(const struct http_server_options *options,
                                       struct http_server **ret_server, struct tocsin_why *ret_why)
 {
     assert((options->tls_certificate != NULL) == (options->tls_key != NULL));
+    assert(options->taker.take == NULL || options->tls_certificate == NULL);
     enum tocsin_status status = check_limits(&options->limits, ret_why);
     if (status != TOCSIN_OK)
         return status;
@@ -253,7 +260,12 @@ enum tocsin_status http_server_create(const struct http_server_options *options,
     server->fd = -1;
     server->dirty_end = &server->dirty;
     server->settle = (struct loop_deferred){.run = on_settle, .arg = server};
-    if (options->tls_certificate != NULL)
+    if (options->taker.wants != NULL) {
+        server->look_headers = calloc(options->limits.headers, sizeof *server->look_headers);
+        if (server->look_headers == NULL)
+            status = TOCSIN_NO_MEMORY;
+    }
+    if (status == TOCSIN_OK && options->tls_certificate != NULL)
         status =
             tls_context_create(options->tls_certificate, options->tls_key, &server->tls, ret_why);
     if (status == TOCSIN_OK)

@@ -29,6 +29,7 @@
 
 #include "base/bytes.h"
 #include "net/http_request.h"
+#include "net/http_take.h"
 #include "net/loop.h"
 
 struct http_limits {
@@ -64,6 +65,7 @@ struct http_server_options {
                        const struct http_request *request);
     /* Who wants another protocol than HTTP: http_upgrade.h. Else an Upgrade is ignored. */
     void *arg;
+    struct http_taker taker; /* who passes connections on: http_take.h; not with TLS */
 };
 
 enum tocsin_status http_server_create(const struct http_server_options *options,
