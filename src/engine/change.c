@@ -386,6 +386,13 @@ static void unstage(struct engine *engine)
         version_drop(engine, engine->staged[i].version);
     engine->staged_count = 0;
     event_rows_clear(&engine->staged_events);
+    mirror_rows_clear(&engine->staged_mirrors);
+}
+
+static bool staged_anything(const struct engine *engine)
+{
+    return engine->staged_count > 0 || engine->staged_events.count > 0 ||
+           engine->staged_mirrors.count > 0;
 }
 
 /* It writes nothing, and is answered when what it has seen is durable. */
@@ -451,7 +458,7 @@ void change_run(struct engine *engine, struct change *change)
     if (status == TOCSIN_OK)
         status = engine->events_status; /* a change is not written without its events */
     change->status = status;
-    if (status == TOCSIN_OK && (engine->staged_count > 0 || engine->staged_events.count > 0)) {
+    if (status == TOCSIN_OK && staged_anything(engine)) {
         if (commit_apply(engine)) {
             engine->open.ordinary = engine->open.ordinary || !change->urgent;
             change_list_add(&engine->open.changes, change);

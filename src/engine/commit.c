@@ -8,13 +8,18 @@
 
 #include "engine/inside.h"
 
-enum { EVENT_BYTES_MAX = 64 * 1024 * 1024, FULL_PAUSE_MS = 1000 };
+enum {
+    EVENT_BYTES_MAX = 64 * 1024 * 1024,
+    MIRROR_BYTES_MAX = 64 * 1024 * 1024,
+    FULL_PAUSE_MS = 1000,
+};
 
 void commit_init(struct commit *commit)
 {
     *commit = (struct commit){0};
     change_list_init(&commit->changes);
     buffer_init(&commit->events.bytes, EVENT_BYTES_MAX);
+    mirror_rows_init(&commit->mirrors, MIRROR_BYTES_MAX);
 }
 
 void commit_release(struct commit *commit)
@@ -22,9 +27,10 @@ void commit_release(struct commit *commit)
     free(commit->dirty);
     free(commit->events.rows);
     buffer_release(&commit->events.bytes);
+    mirror_rows_release(&commit->mirrors);
 }
 
-static bool room_for(void **array, size_t *room, size_t count, size_t size)
+bool commit_room_for(void **array, size_t *room, size_t count, size_t size)
 {
     if (count <= *room)
         return true;
@@ -42,7 +48,7 @@ static bool room_for(void **array, size_t *room, size_t count, size_t size)
 enum tocsin_status event_rows_add(struct event_rows *rows, uint32_t kind, struct bytes key,
                                   struct bytes type, struct bytes doc, int64_t at_ms)
 {
-    if (!room_for((void **)&rows->rows, &rows->room, rows->count + 1, sizeof *rows->rows))
+    if (!commit_room_for((void **)&rows->rows, &rows->room, rows->count + 1, sizeof *rows->rows))
         return TOCSIN_NO_MEMORY;
     size_t at = rows->bytes.size;
     buffer_append(&rows->bytes, key.at, key.size);
@@ -107,10 +113,11 @@ static bool take_events(struct engine *engine, struct event_rows *rows)
 static bool prepare(struct engine *engine)
 {
     struct commit *open = &engine->open;
-    if (!room_for((void **)&open->dirty, &open->dirty_room,
-                  open->dirty_count + engine->staged_count, sizeof(struct live *)))
+    if (!commit_room_for((void **)&open->dirty, &open->dirty_room,
+                         open->dirty_count + engine->staged_count, sizeof(struct live *)))
         return false;
-    if (!take_events(engine, &open->events))
+    if (!take_events(engine, &open->events) ||
+        !mirror_rows_append(&open->mirrors, &engine->staged_mirrors))
         return false;
     for (size_t i = 0; i < engine->staged_count; i++) {
         struct staged *staged = &engine->staged[i];
@@ -129,9 +136,18 @@ static bool prepare(struct engine *engine)
     return true;
 }
 
-static void undo_prepare(struct engine *engine, size_t event_count, size_t event_bytes)
+/* What the open commit had before. */
+struct had {
+    size_t event_count;
+    size_t event_bytes;
+    size_t mirror_count;
+    size_t mirror_bytes;
+};
+
+static void undo_prepare(struct engine *engine, const struct had *had)
 {
-    event_rows_cut(&engine->open.events, event_count, event_bytes);
+    event_rows_cut(&engine->open.events, had->event_count, had->event_bytes);
+    mirror_rows_cut(&engine->open.mirrors, had->mirror_count, had->mirror_bytes);
     for (size_t i = 0; i < engine->staged_count; i++) {
         uint32_t at = engine->staged[i].entry;
         if (at == ENTRY_NONE || !engine->index.entries[at].used)
@@ -147,10 +163,10 @@ static void undo_prepare(struct engine *engine, size_t event_count, size_t event
 bool commit_apply(struct engine *engine)
 {
     struct commit *open = &engine->open;
-    size_t event_count = open->events.count;
-    size_t event_bytes = open->events.bytes.size;
+    struct had had = {open->events.count, open->events.bytes.size, open->mirrors.count,
+                      open->mirrors.bytes.size};
     if (!prepare(engine)) {
-        undo_prepare(engine, event_count, event_bytes);
+        undo_prepare(engine, &had);
         return false;
     }
     for (size_t i = 0; i < engine->staged_count; i++) {
@@ -169,6 +185,7 @@ bool commit_apply(struct engine *engine)
     }
     engine->staged_count = 0;
     event_rows_clear(&engine->staged_events);
+    mirror_rows_clear(&engine->staged_mirrors);
     return true;
 }
 
@@ -199,12 +216,14 @@ static void record_of(const struct engine *engine, uint32_t at, const struct ver
 
 static bool batch_room(struct engine *engine, const struct commit *commit)
 {
-    return room_for((void **)&engine->puts, &engine->puts_room, commit->dirty_count,
-                    sizeof *engine->puts) &&
-           room_for((void **)&engine->dead_revs, &engine->dead_room, commit->dirty_count,
-                    sizeof *engine->dead_revs) &&
-           room_for((void **)&engine->events, &engine->events_room, commit->events.count,
-                    sizeof *engine->events);
+    return commit_room_for((void **)&engine->puts, &engine->puts_room, commit->dirty_count,
+                           sizeof *engine->puts) &&
+           commit_room_for((void **)&engine->dead_revs, &engine->dead_room, commit->dirty_count,
+                           sizeof *engine->dead_revs) &&
+           commit_room_for((void **)&engine->events, &engine->events_room, commit->events.count,
+                           sizeof *engine->events) &&
+           commit_room_for((void **)&engine->mirrors, &engine->mirrors_room, commit->mirrors.count,
+                           sizeof *engine->mirrors);
 }
 
 /* An epoch has 2^32 fences. When half of them are used, the next epoch is written down, so that
@@ -224,6 +243,8 @@ static void fill_batch(struct engine *engine, struct commit *commit)
                                   .dead = engine->dead_revs,
                                   .events = engine->events,
                                   .event_count = commit->events.count,
+                                  .mirrors = engine->mirrors,
+                                  .mirror_count = commit->mirrors.count,
                                   .high_rev = engine->rev,
                                   .epoch = epoch_to_reserve(engine),
                                   .urgent = !commit->ordinary};
@@ -243,6 +264,7 @@ static void fill_batch(struct engine *engine, struct commit *commit)
         qsort(engine->puts, batch->put_count, sizeof *engine->puts, by_rev);
     for (size_t i = 0; i < commit->events.count; i++)
         event_of(engine, &commit->events, i, engine->seq + 1 + i, &engine->events[i]);
+    mirror_rows_give(&commit->mirrors, engine->mirrors);
     due_save_time(engine, &batch->time);
 }
 
@@ -278,6 +300,7 @@ static void clear(struct commit *commit)
     commit->dirty_count = 0;
     commit->ordinary = false;
     event_rows_clear(&commit->events);
+    mirror_rows_clear(&commit->mirrors);
 }
 
 static void settle_drop(struct engine *engine, struct live *live)

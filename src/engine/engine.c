@@ -31,11 +31,13 @@ enum tocsin_status engine_create(const struct engine_options *options, struct en
     engine->hash_key = options->hash_key;
     engine->on_fatal = options->on_fatal;
     engine->arg = options->arg;
+    engine->shared = options->shared;
     change_list_init(&engine->waiting);
     commit_init(&engine->open);
     commit_init(&engine->flying);
     commit_init(&engine->spare);
     buffer_init(&engine->staged_events.bytes, 16 * 1024 * 1024);
+    mirror_rows_init(&engine->staged_mirrors, 16 * 1024 * 1024);
     if (!tags_init(&engine->tags)) {
         engine_destroy(engine);
         (void)snprintf(ret_why->text, sizeof ret_why->text, "no memory for the engine");
@@ -105,10 +107,12 @@ void engine_destroy(struct engine *engine)
     commit_release(&engine->spare);
     free(engine->staged_events.rows);
     buffer_release(&engine->staged_events.bytes);
+    mirror_rows_release(&engine->staged_mirrors);
     free(engine->staged);
     free(engine->puts);
     free(engine->dead_revs);
     free(engine->events);
+    free(engine->mirrors);
     free(engine->wishes);
     free(engine->damages);
     version_pool_release(&engine->versions);
@@ -436,6 +440,11 @@ uint64_t engine_next_fence(struct engine *engine)
         engine->fence_count = 0;
     }
     return engine->epoch << 32 | ++engine->fence_count;
+}
+
+bool engine_shared(const struct engine *engine)
+{
+    return engine->shared;
 }
 
 uint64_t engine_epoch(const struct engine *engine)

@@ -111,6 +111,8 @@ struct engine_options {
     struct clock clock;
     const struct engine_backend *backend;
     struct siphash_key hash_key; /* chance: not known to anybody outside */
+    bool shared; /* several nodes share the store: mirrors are written, and a claim is a commit of
+                    its own */
     /* The store has failed for good (IO, DAMAGED): nothing was answered, stop and recover. */
     void (*on_fatal)(void *arg, enum tocsin_status status, const char *why);
     void *arg;
@@ -119,6 +121,7 @@ struct engine_options {
 enum tocsin_status engine_create(const struct engine_options *options, struct engine **ret_engine,
                                  struct tocsin_why *ret_why);
 void engine_destroy(struct engine *engine);
+bool engine_shared(const struct engine *engine);
 
 /* Before engine_load. The kind is not copied. */
 unsigned engine_add_kind(struct engine *engine, const struct engine_kind *kind);
@@ -186,6 +189,10 @@ void change_event(struct change *change, unsigned kind, struct bytes key, const 
                   struct bytes doc);
 /* One could not be made: the change is not written without it, and ends with this status. */
 void change_event_lost(struct change *change, enum tocsin_status status);
+/* A name for other programs that look into a shared store (store.h), committed with the group. A
+ * value whose at is NULL: the name goes. expire_ms: it goes by itself; 0: it stays. What cannot be
+ * kept ends the change as a lost event does. Nothing is done where the store is not shared. */
+void change_mirror(struct change *change, struct bytes name, struct bytes value, int64_t expire_ms);
 /* Called once with how the change ended, after its `done`; with BUSY when this run of the
  * function did not count. Any number of them, in order. NO_MEMORY: it is not called. */
 enum tocsin_status change_then(struct change *change, change_done_fn then, void *arg);

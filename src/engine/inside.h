@@ -244,12 +244,28 @@ struct event_rows {
     struct buffer bytes;
 };
 
+struct mirror_row {
+    size_t at; /* in the buffer: name, value */
+    uint32_t name_size;
+    uint32_t value_size;
+    int64_t expire_ms;
+    bool gone;
+};
+
+struct mirror_rows {
+    struct mirror_row *rows;
+    size_t count;
+    size_t room;
+    struct buffer bytes;
+};
+
 struct commit {
     struct change_list changes;
     struct live **dirty;
     size_t dirty_count;
     size_t dirty_room;
     struct event_rows events;
+    struct mirror_rows mirrors;
     bool ordinary; /* has a change that is not urgent */
 };
 
@@ -277,6 +293,7 @@ struct engine {
     struct siphash_key hash_key;
     void (*on_fatal)(void *arg, enum tocsin_status status, const char *why);
     void *arg;
+    bool shared;
     const struct engine_kind *kinds[ENGINE_KINDS_MAX];
     unsigned kind_count;
 
@@ -329,7 +346,8 @@ struct engine {
     size_t staged_count;
     size_t staged_room;
     struct event_rows staged_events;
-    enum tocsin_status events_status; /* not OK: there was no room for one */
+    struct mirror_rows staged_mirrors;
+    enum tocsin_status events_status; /* not OK: there was no room for one, or for a mirror */
     enum saw saw;
     uint32_t wait_for; /* the entry whose doc it needs; ENTRY_NONE */
 
@@ -337,9 +355,11 @@ struct engine {
     struct store_record *puts;
     uint64_t *dead_revs;
     struct store_event *events;
+    struct store_mirror *mirrors;
     size_t puts_room;
     size_t dead_room;
     size_t events_room;
+    size_t mirrors_room;
     struct store_batch batch;
 
     /* docs */
@@ -413,12 +433,25 @@ void change_free_thens(struct change *change);
 /* commit.c */
 void commit_init(struct commit *commit);
 void commit_release(struct commit *commit);
+/* Room for so many in an array that doubles. */
+bool commit_room_for(void **array, size_t *room, size_t count, size_t size);
 bool commit_apply(struct engine *engine); /* what is staged, to the open one */
 void commit_hand_over(struct engine *engine);
 /* TOO_LARGE, NO_MEMORY. */
 enum tocsin_status event_rows_add(struct event_rows *rows, uint32_t kind, struct bytes key,
                                   struct bytes type, struct bytes doc, int64_t at_ms);
 void event_rows_clear(struct event_rows *rows);
+
+/* mirror.c: names for other programs; nothing of it costs anything while there are none */
+void mirror_rows_init(struct mirror_rows *rows, size_t bytes_max);
+void mirror_rows_release(struct mirror_rows *rows);
+/* TOO_LARGE, NO_MEMORY. */
+enum tocsin_status mirror_rows_add(struct mirror_rows *rows, const struct store_mirror *mirror);
+/* All of them behind, or none: false. */
+bool mirror_rows_append(struct mirror_rows *rows, const struct mirror_rows *from);
+void mirror_rows_clear(struct mirror_rows *rows);
+void mirror_rows_cut(struct mirror_rows *rows, size_t count, size_t bytes);
+void mirror_rows_give(const struct mirror_rows *rows, struct store_mirror *ret_mirrors);
 
 /* damage.c */
 bool damage_known(const struct engine *engine, uint64_t rev);

@@ -119,6 +119,18 @@ struct config_gomoku {
     struct config_turn turn;
 };
 
+struct config_holder_ttl {
+    uint64_t seconds;
+};
+
+struct config_holder {
+    struct config_holder_ttl ttl;
+};
+
+struct config_countdown {
+    struct config_holder holder;
+};
+
 struct config_time_wheel {
     uint64_t tick_duration; /* ms */
     uint64_t ticks_per_wheel;
@@ -189,6 +201,7 @@ struct config {
     struct config_histories history;
     struct config_limits limits;
     struct config_ws ws;
+    struct config_countdown countdown;
     struct config_gomoku gomoku;
     struct config_redis redis;
     struct config_cluster cluster;

@@ -54,6 +54,7 @@ struct config_row {
     CONFIG_TABLE_HTTP_LIMITS(ROW)                                                                  \
     CONFIG_TABLE_TASK_LIMITS(ROW)                                                                  \
     CONFIG_TABLE_WS(ROW)                                                                           \
+    CONFIG_TABLE_COUNTDOWN(ROW)                                                                    \
     CONFIG_TABLE_GOMOKU(ROW)                                                                       \
     CONFIG_TABLE_REDIS(ROW)                                                                        \
     CONFIG_TABLE_CLUSTER(ROW)
@@ -178,6 +179,11 @@ struct config_row {
         "Subscriptions of one client; one more is an ERROR.")                                      \
     ROW(ws.topics, NUMBER, "100000", 1, 10000000, none,                                            \
         "Topics with a subscriber; subscribing to one more is an ERROR.")
+
+#define CONFIG_TABLE_COUNTDOWN(ROW)                                                                \
+    ROW(countdown.holder.ttl.seconds, NUMBER, "10", 1, 3600, none,                                 \
+        "In a store that several nodes share: countdown:holder:KEY, which names the node that "    \
+        "deals with a timeout, goes by itself after so many seconds, should that node die.")
 
 #define CONFIG_TABLE_GOMOKU(ROW)                                                                   \
     ROW(gomoku.rooms, NUMBER, "10000", 1, 1000000, none,                                           \

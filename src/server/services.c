@@ -123,10 +123,16 @@ enum tocsin_status services_start(struct server *server)
     if (status == TOCSIN_OK)
         status = start_tasks(server);
     if (status == TOCSIN_OK)
-        status =
-            countdowns_create(server->engine, server->idem, &countdowns,
-                              (struct siphash_key){server_chance(server), server_chance(server)},
-                              &server->countdowns);
+        status = countdowns_create(
+            &(struct countdowns_options){
+                .engine = server->engine,
+                .idem = server->idem,
+                .limits = countdowns,
+                .hash_key = {server_chance(server), server_chance(server)},
+                .node = config->node,
+                .holder_ttl_ms = (int64_t)config->countdown.holder.ttl.seconds * 1000,
+            },
+            &server->countdowns);
     if (status == TOCSIN_OK)
         status = keeper_create(server);
     struct leases_limits leases = leases_limits_default;

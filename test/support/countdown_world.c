@@ -83,7 +83,7 @@ static enum tocsin_status game_over(void *arg, struct change *change,
     return status == TOCSIN_OK && world->next_turn ? next_turn(world, change, countdown) : status;
 }
 
-void countdown_world_again(struct countdown_world *world)
+void countdown_world_load(struct countdown_world *world)
 {
     struct engine_limits limits = engine_limits_default;
     struct tocsin_why why = {""};
@@ -94,13 +94,22 @@ void countdown_world_again(struct countdown_world *world)
                              .clock = clock_of_manual(&world->clock),
                              .backend = &world->sim.backend,
                              .hash_key = {1, 2},
+                             .shared = world->shared,
                              .on_fatal = on_fatal,
                          },
                          &world->engine, &why),
                      TOCSIN_OK);
     assert_int_equal(idem_create(world->engine, &idem_limits_default, &world->idem), TOCSIN_OK);
-    assert_int_equal(countdowns_create(world->engine, world->idem, &world->limits,
-                                       (struct siphash_key){3, 4}, &world->countdowns),
+    assert_int_equal(countdowns_create(
+                         &(struct countdowns_options){
+                             .engine = world->engine,
+                             .idem = world->idem,
+                             .limits = world->limits,
+                             .hash_key = {3, 4},
+                             .node = world->node,
+                             .holder_ttl_ms = 10000,
+                         },
+                         &world->countdowns),
                      TOCSIN_OK);
     world->plain =
         (struct countdown_kind){.on_tick = on_tick, .on_changed = on_changed, .service = world};
@@ -114,19 +123,46 @@ void countdown_world_again(struct countdown_world *world)
     assert_int_equal(engine_load(world->engine, &world->sim.store, &world->sim.state, &why),
                      TOCSIN_OK);
     assert_int_equal(countdowns_recover(world->countdowns), TOCSIN_OK);
+}
+
+void countdown_world_again(struct countdown_world *world)
+{
+    countdown_world_load(world);
     countdown_world_settle(world);
     assert_false(countdowns_recovering(world->countdowns));
 }
 
-void countdown_world_start(struct countdown_world *world)
+static void on_store(void *arg, const struct store_batch *batch)
+{
+    struct countdown_world *world = arg;
+    mirror_book_take(&world->book_of_names, batch, world->clock.elapsed.ns);
+    for (size_t i = 0; i < batch->event_count; i++)
+        world->timeout_events += bytes_are(batch->events[i].type, "timeout");
+}
+
+static void start(struct countdown_world *world, bool shared)
 {
     *world = (struct countdown_world){
+        .shared = shared,
+        .node = "n1",
         .clock = {.elapsed = {7200 * INT64_C(1000000000)},
                   .wall = {1704067200 * INT64_C(1000000000)}},
         .limits = countdowns_limits_default,
     };
     sim_init(&world->sim);
+    world->sim.on_store = on_store;
+    world->sim.arg = world;
     countdown_world_again(world);
+}
+
+void countdown_world_start(struct countdown_world *world)
+{
+    start(world, false);
+}
+
+void countdown_world_start_shared(struct countdown_world *world)
+{
+    start(world, true);
 }
 
 void countdown_world_crash(struct countdown_world *world)
@@ -302,6 +338,11 @@ const char *countdown_world_field(struct countdown_world *world, const char *key
     size_t size = strcspn(at + text, text ? "\"" : ",}");
     (void)snprintf(value, sizeof value, "%.*s", (int)size, at + text);
     return value;
+}
+
+const char *countdown_world_name(const struct countdown_world *world, const char *name)
+{
+    return mirror_book_find(&world->book_of_names, name, world->clock.elapsed.ns);
 }
 
 static bool count_line(void *arg, const struct store_record *record)

@@ -11,6 +11,7 @@
 
 #include "runner.h"
 #include "service/countdown/countdowns.h"
+#include "support/mirror_book.h"
 #include "support/sim_backend.h"
 
 enum { COUNTDOWN_LOG_BYTES = 1 << 16 };
@@ -22,6 +23,10 @@ struct countdown_world {
     struct idem *idem;
     struct countdowns *countdowns;
     struct countdowns_limits limits;
+    bool shared;      /* the store is, with other nodes */
+    const char *node; /* who we are */
+    struct mirror_book book_of_names;
+    uint64_t timeout_events; /* on disk */
     struct countdown_kind plain;
     struct countdown_kind game;
     struct engine_kind book_info;
@@ -34,8 +39,12 @@ struct countdown_world {
 };
 
 void countdown_world_start(struct countdown_world *world);
+/* In a shared store, as node "n1". */
+void countdown_world_start_shared(struct countdown_world *world);
 void countdown_world_crash(struct countdown_world *world);
 void countdown_world_again(struct countdown_world *world);
+/* Without settling: what is to be done is still to be done. */
+void countdown_world_load(struct countdown_world *world);
 void countdown_world_release(struct countdown_world *world);
 void countdown_world_turn(struct countdown_world *world);
 void countdown_world_settle(struct countdown_world *world);
@@ -64,6 +73,8 @@ void countdown_world_game(struct countdown_world *world, const char *key, const 
 /* The value of a field, as GET has it; "" when there is no such countdown. */
 const char *countdown_world_field(struct countdown_world *world, const char *key,
                                   const char *field);
+/* What a program finds by a name beside the records; "": there is no such name. */
+const char *countdown_world_name(const struct countdown_world *world, const char *name);
 /* Lines in the book: timeouts of games that are on disk. */
 size_t countdown_world_book(struct countdown_world *world);
 

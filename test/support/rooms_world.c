@@ -95,12 +95,21 @@ void rooms_world_load(struct rooms_world *world)
                                                             .clock = clock_of_manual(&world->clock),
                                                             .backend = &world->sim.backend,
                                                             .hash_key = {1, 2},
+                                                            .shared = world->shared,
                                                             .on_fatal = on_fatal},
                                    &world->engine, &why),
                      TOCSIN_OK);
     assert_int_equal(idem_create(world->engine, &idem_limits_default, &world->idem), TOCSIN_OK);
-    assert_int_equal(countdowns_create(world->engine, world->idem, &countdowns_limits_default,
-                                       (struct siphash_key){3, 4}, &world->countdowns),
+    assert_int_equal(countdowns_create(
+                         &(struct countdowns_options){
+                             .engine = world->engine,
+                             .idem = world->idem,
+                             .limits = countdowns_limits_default,
+                             .hash_key = {3, 4},
+                             .node = "n1",
+                             .holder_ttl_ms = 10000,
+                         },
+                         &world->countdowns),
                      TOCSIN_OK);
     struct rooms_options options = {
         .engine = world->engine,
@@ -126,9 +135,10 @@ void rooms_world_again(struct rooms_world *world)
     assert_false(rooms_recovering(world->rooms));
 }
 
-void rooms_world_start(struct rooms_world *world)
+static void start(struct rooms_world *world, bool shared)
 {
     memset(world, 0, sizeof *world);
+    world->shared = shared;
     world->clock.elapsed.ns = 7200 * INT64_C(1000000000);
     world->clock.wall.ns = 1704067200 * INT64_C(1000000000);
     world->limits = rooms_limits_default;
@@ -137,6 +147,16 @@ void rooms_world_start(struct rooms_world *world)
     world->sim.on_store = on_store;
     world->sim.arg = world;
     rooms_world_again(world);
+}
+
+void rooms_world_start(struct rooms_world *world)
+{
+    start(world, false);
+}
+
+void rooms_world_start_shared(struct rooms_world *world)
+{
+    start(world, true);
 }
 
 void rooms_world_crash(struct rooms_world *world)

@@ -31,6 +31,7 @@ struct rooms_world {
     struct rooms *rooms;
     struct rooms_limits limits;
     bool ai_timed;
+    bool shared;    /* the store is, with other nodes */
     bool deaf;      /* nobody has subscribed */
     bool forgetful; /* what was heard is not kept */
     /* What is sent to a session, as it is sent; may be NULL. */
@@ -45,6 +46,8 @@ struct rooms_world {
 };
 
 void rooms_world_start(struct rooms_world *world);
+/* In a store that several nodes share. */
+void rooms_world_start_shared(struct rooms_world *world);
 /* What was under way is lost; rooms_world_again finds what was durable. */
 void rooms_world_crash(struct rooms_world *world);
 void rooms_world_again(struct rooms_world *world);

@@ -78,7 +78,7 @@ static enum tocsin_status start_new(struct countdown_call *call, struct change *
 static bool full(const struct countdowns *all)
 {
     uint64_t count = 0;
-    for (int state = COUNTDOWN_RUNNING; state <= COUNTDOWN_EXPIRED; state++)
+    for (int state = COUNTDOWN_RUNNING; state <= COUNTDOWN_FIRING; state++)
         count += engine_mark_count(all->engine, all->kind, (uint8_t)state);
     return count + all->live_staged >= all->limits.countdowns;
 }
@@ -221,7 +221,7 @@ static enum tocsin_status change_one(struct countdown_call *call, struct change 
         return status;
     if (!matches(call, &record) || !is_ours(call, it.key, it.kind))
         return TOCSIN_OK;
-    if (it.state == COUNTDOWN_EXPIRED && call->verb != COUNTDOWN_STOP)
+    if (countdown_over(&it) && call->verb != COUNTDOWN_STOP)
         return refuse(call, OUTCOME_CONFLICTING, "its time is over");
     return verbs[call->verb](call, change, &it);
 }

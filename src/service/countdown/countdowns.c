@@ -75,6 +75,21 @@ static enum tocsin_status still_this(struct countdowns *all, struct change *chan
     return status;
 }
 
+/* The first of two steps where the store is shared: who takes over from us finds it. */
+static enum tocsin_status claim(struct countdowns *all, struct change *change, struct countdown *it)
+{
+    it->state = COUNTDOWN_FIRING;
+    it->fence = engine_next_fence(all->engine);
+    enum tocsin_status status = countdown_put(all, change, it);
+    return status == TOCSIN_OK ? live_after(all, change, it, LIVE_AS_IT_IS, NULL) : status;
+}
+
+/* By this process, and not by one that is gone. */
+static bool is_claimed(const struct countdowns *all, const struct countdown *it)
+{
+    return it->state == COUNTDOWN_FIRING && it->fence >> 32 >= all->epoch;
+}
+
 static enum tocsin_status time_out(struct countdowns *all, struct change *change,
                                    const struct engine_record *record)
 {
@@ -87,9 +102,12 @@ static enum tocsin_status time_out(struct countdowns *all, struct change *change
     const struct countdown_kind *kind = countdown_kind_of(all, it.kind);
     it.deadline_ms = countdown_shown_ms(all->engine, &it);
     it.basis = STORE_WALL;
+    if (engine_shared(all->engine) && !is_claimed(all, &it))
+        return claim(all, change, &it);
+    if (it.state != COUNTDOWN_FIRING)
+        it.fence = engine_next_fence(all->engine);
     it.state = COUNTDOWN_EXPIRED;
     it.expired_ms = engine_wall_ms(all->engine);
-    it.fence = engine_next_fence(all->engine);
     if (kind->on_timeout != NULL) {
         all->timing_out = &it.key;
         status = kind->on_timeout(kind->service, change, &it);
@@ -191,6 +209,7 @@ enum tocsin_status countdown_end(struct countdowns *all, struct change *change,
     enum tocsin_status status = change_drop(change, all->kind, countdown->key);
     if (status != TOCSIN_OK)
         return status;
+    names_drop(all, change, countdown);
     bool times_out = all->timing_out != NULL && bytes_equal(*all->timing_out, countdown->key);
     if (countdown->state != COUNTDOWN_EXPIRED && !times_out)
         countdown_event(all, change, countdown, "stopped");
@@ -255,6 +274,7 @@ enum tocsin_status countdowns_recover(struct countdowns *all)
 {
     if (all->load_failed)
         return TOCSIN_NO_MEMORY;
+    all->epoch = engine_epoch(all->engine);
     size_t running = 0;
     for (size_t i = 0; i < all->recovery_count; i++) {
         struct engine_head head;
@@ -264,7 +284,8 @@ enum tocsin_status countdowns_recover(struct countdowns *all)
             head.basis == STORE_WALL ? engine_wall_ms(all->engine) : engine_now_ms(all->engine);
         bool passed = head.due_ms <= now;
         all->restored.expired_cleaned += passed && head.mark == COUNTDOWN_EXPIRED;
-        all->restored.expired_handled += passed && head.mark == COUNTDOWN_RUNNING;
+        all->restored.expired_handled +=
+            passed && (head.mark == COUNTDOWN_RUNNING || head.mark == COUNTDOWN_FIRING);
         all->restored.restored += !passed && head.mark == COUNTDOWN_RUNNING;
         if (!passed && head.mark == COUNTDOWN_RUNNING)
             all->recoveries[running++] = head.ref;
@@ -286,23 +307,24 @@ struct countdowns_restored countdowns_restored(const struct countdowns *all)
 
 /* ---- life */
 
-enum tocsin_status countdowns_create(struct engine *engine, struct idem *idem,
-                                     const struct countdowns_limits *limits,
-                                     struct siphash_key hash_key,
+enum tocsin_status countdowns_create(const struct countdowns_options *options,
                                      struct countdowns **ret_countdowns)
 {
     struct countdowns *all = calloc(1, sizeof *all);
     if (all == NULL)
         return TOCSIN_NO_MEMORY;
-    all->engine = engine;
-    all->idem = idem;
-    all->limits = *limits;
-    all->hash_key = hash_key;
+    all->engine = options->engine;
+    all->idem = options->idem;
+    all->limits = options->limits;
+    all->hash_key = options->hash_key;
+    all->node = bytes_of(options->node != NULL ? options->node : "");
+    all->holder_ttl_ms = options->holder_ttl_ms;
+    assert(!engine_shared(all->engine) || (all->node.size > 0 && all->holder_ttl_ms > 0));
     all->default_kind = &nobody;
     buffer_init(&all->doc, DOC_BYTES_MAX);
     all->kind_info = (struct engine_kind){
         .name = "countdown", .on_due = on_due, .on_load = on_load, .service = all};
-    all->kind = engine_add_kind(engine, &all->kind_info);
+    all->kind = engine_add_kind(all->engine, &all->kind_info);
     *ret_countdowns = all;
     return TOCSIN_OK;
 }
@@ -323,6 +345,7 @@ void countdowns_describe(const struct countdowns *all, struct countdowns_stats *
         .running = engine_mark_count(all->engine, all->kind, COUNTDOWN_RUNNING),
         .paused = engine_mark_count(all->engine, all->kind, COUNTDOWN_PAUSED),
         .expired = engine_mark_count(all->engine, all->kind, COUNTDOWN_EXPIRED),
+        .firing = engine_mark_count(all->engine, all->kind, COUNTDOWN_FIRING),
         .ticks = all->ticks,
         .timeouts = all->timeouts,
         .unarmed = all->unarmed,

@@ -11,6 +11,18 @@
  *                        v  |
  *                       paused
  *
+ * Where several nodes share the store (engine_shared) the deadline takes two commits, and what is
+ * claimed there is seen by all of them:
+ *
+ *             deadline            its kind has been asked
+ *   running -----------> firing ------------------------> expired
+ *
+ * The first is a claim: a fence, and the name of the node that holds it. It is not told. From then
+ * on the deadline has passed for everybody: the same version is neither paused nor given time.
+ * Another version, or a stop, still ends it. A node that takes over claims it anew. Other programs
+ * can look: `countdown:KEY` while it runs or is firing, `countdown:holder:KEY` while it is firing
+ * (names.c).
+ *
  * It knows nothing of whom it counts for, and never broadcasts: what a tick shows and what a
  * timeout does is the business of its kind (struct countdown_kind). Kinds that nobody has
  * registered belong to the default kind, which only tells.
@@ -43,7 +55,12 @@ enum {
 
 struct countdowns;
 
-enum countdown_state { COUNTDOWN_RUNNING = 1, COUNTDOWN_PAUSED, COUNTDOWN_EXPIRED };
+enum countdown_state {
+    COUNTDOWN_RUNNING = 1,
+    COUNTDOWN_PAUSED,
+    COUNTDOWN_EXPIRED,
+    COUNTDOWN_FIRING, /* its timeout is claimed, and not judged yet */
+};
 
 /* One of them, borrowed until the call returns. */
 struct countdown {
@@ -59,7 +76,7 @@ struct countdown {
     int64_t left_ms;    /* when it was paused */
     int64_t started_ms; /* wall */
     int64_t expired_ms; /* wall; EXPIRED */
-    uint64_t fence;     /* of its timeout; EXPIRED */
+    uint64_t fence;     /* of its timeout; FIRING, EXPIRED */
     uint64_t rev;
 };
 
@@ -93,10 +110,17 @@ struct countdowns_restored {
     uint64_t expired_cleaned; /* had been handled, and are forgotten now */
 };
 
+struct countdowns_options {
+    struct engine *engine;
+    struct idem *idem;
+    struct countdowns_limits limits;
+    struct siphash_key hash_key; /* chance */
+    /* The rest matters where the store is shared. */
+    const char *node;      /* who holds a timeout; kept by the caller */
+    int64_t holder_ttl_ms; /* its name goes by itself after this long */
+};
 /* Registers its kind: call it before engine_load. */
-enum tocsin_status countdowns_create(struct engine *engine, struct idem *idem,
-                                     const struct countdowns_limits *limits,
-                                     struct siphash_key hash_key, /* chance */
+enum tocsin_status countdowns_create(const struct countdowns_options *options,
                                      struct countdowns **ret_countdowns);
 /* After the engine, whose last changes still end here. */
 void countdowns_destroy(struct countdowns *countdowns);
@@ -194,6 +218,7 @@ struct countdowns_stats {
     uint64_t running;
     uint64_t paused;
     uint64_t expired;
+    uint64_t firing;
     uint64_t ticks;    /* since create */
     uint64_t timeouts; /* since create */
     uint64_t unarmed;  /* ticks there was no memory for */

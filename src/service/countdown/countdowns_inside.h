@@ -20,6 +20,9 @@ struct countdowns {
     struct engine *engine;
     struct idem *idem;
     struct countdowns_limits limits;
+    struct bytes node;
+    int64_t holder_ttl_ms;
+    uint64_t epoch; /* fences of one before are of a process that is gone */
     struct engine_kind kind_info;
     unsigned kind;
     const struct countdown_kind *kinds[COUNTDOWN_KINDS_MAX];
@@ -54,11 +57,25 @@ struct countdown_words {
 };
 enum tocsin_status countdown_decode(const struct engine_record *record,
                                     struct countdown_words *words, struct countdown *ret_countdown);
-/* Due at its deadline while it runs, and when its grace is over once it has expired. */
+/* Due at its deadline while it runs, at once when that is claimed, and when its grace is over once it has expired. */
 enum tocsin_status countdown_put(struct countdowns *all, struct change *change,
                                  struct countdown *countdown);
 
+/* ---- its names in a shared store (names.c) */
+
+/* Before a version of it is put: they follow. BUSY: as change_get. */
+enum tocsin_status names_before_put(struct countdowns *all, struct change *change,
+                                    const struct countdown *countdown);
+/* It is dropped. */
+void names_drop(struct countdowns *all, struct change *change, const struct countdown *countdown);
+
 /* ---- its time (doc.c) */
+
+/* Its deadline has passed for good. */
+static inline bool countdown_over(const struct countdown *countdown)
+{
+    return countdown->state == COUNTDOWN_EXPIRED || countdown->state == COUNTDOWN_FIRING;
+}
 
 /* From now on, by the elapsed clock. */
 void countdown_run_for(const struct engine *engine, struct countdown *countdown, int64_t left_ms);
@@ -84,7 +101,7 @@ enum live_then {
     LIVE_GONE,
     LIVE_SAME, /* whatever there is stays */
 };
-/* When this change is durable; and its kind is told. NO_MEMORY. */
+/* When this change is durable; and its kind is told, unless `what` is NULL. NO_MEMORY. */
 enum tocsin_status live_after(struct countdowns *all, struct change *change,
                               const struct countdown *countdown, enum live_then then,
                               const char *what);

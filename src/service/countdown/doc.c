@@ -74,7 +74,7 @@ enum tocsin_status countdown_decode(const struct engine_record *record,
     if (json_read_finish(&reader, NULL) != TOCSIN_OK)
         return TOCSIN_DAMAGED;
     it->fence = (uint64_t)fence;
-    if (it->state == COUNTDOWN_EXPIRED) { /* its record is due when it is to be forgotten */
+    if (countdown_over(it)) { /* its record is due at once, or when it is to be forgotten */
         it->deadline_ms = it->told_ms;
         it->basis = STORE_WALL;
     }
@@ -108,10 +108,10 @@ static void write_doc(struct buffer *doc, const struct countdown *it)
     write_number(&writer, "startedEpochMs", it->started_ms);
     if (it->state == COUNTDOWN_PAUSED)
         write_number(&writer, "leftMs", it->left_ms);
-    if (it->state == COUNTDOWN_EXPIRED) {
+    if (it->state == COUNTDOWN_EXPIRED)
         write_number(&writer, "expiredEpochMs", it->expired_ms);
+    if (countdown_over(it))
         write_number(&writer, "fence", (int64_t)it->fence);
-    }
     json_write_object_end(&writer);
 }
 
@@ -119,6 +119,9 @@ enum tocsin_status countdown_put(struct countdowns *all, struct change *change,
                                  struct countdown *countdown)
 {
     countdown->told_ms = countdown_shown_ms(all->engine, countdown);
+    enum tocsin_status status = names_before_put(all, change, countdown);
+    if (status != TOCSIN_OK)
+        return status;
     write_doc(&all->doc, countdown);
     if (buffer_status(&all->doc) != TOCSIN_OK)
         return buffer_status(&all->doc);
@@ -136,6 +139,8 @@ enum tocsin_status countdown_put(struct countdowns *all, struct change *change,
         put.basis = countdown->basis;
     } else if (countdown->state == COUNTDOWN_EXPIRED) {
         put.due_ms = engine_now_up_ms(all->engine) + all->limits.grace_ms;
+    } else if (countdown->state == COUNTDOWN_FIRING) {
+        put.due_ms = engine_now_ms(all->engine);
     }
     return change_put(change, &put, &countdown->rev);
 }
@@ -162,7 +167,7 @@ int64_t countdown_left_ms(const struct engine *engine, const struct countdown *c
 {
     if (countdown->state == COUNTDOWN_PAUSED)
         return countdown->left_ms;
-    if (countdown->state == COUNTDOWN_EXPIRED)
+    if (countdown_over(countdown))
         return 0;
     int64_t now =
         countdown->basis == STORE_WALL ? engine_wall_up_ms(engine) : engine_now_up_ms(engine);
@@ -176,6 +181,7 @@ void countdown_write(struct json_writer *writer, const struct engine *engine,
         [COUNTDOWN_RUNNING] = "running",
         [COUNTDOWN_PAUSED] = "paused",
         [COUNTDOWN_EXPIRED] = "expired",
+        [COUNTDOWN_FIRING] = "firing",
     };
     int64_t left = countdown_left_ms(engine, countdown);
     json_write_object(writer);
@@ -199,7 +205,7 @@ void countdown_write(struct json_writer *writer, const struct engine *engine,
     else
         json_write_null(writer);
     json_write_key(writer, "fence");
-    if (countdown->state == COUNTDOWN_EXPIRED)
+    if (countdown_over(countdown))
         json_write_uint64(writer, countdown->fence);
     else
         json_write_null(writer);

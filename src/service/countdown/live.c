@@ -148,7 +148,7 @@ static void settled(void *arg, enum tocsin_status status)
         live_remove(all, live->number);
     if (runs)
         live_install(all, live);
-    if (live->kind->on_changed != NULL)
+    if (live->kind->on_changed != NULL && after->what != NULL)
         live->kind->on_changed(live->kind->service, &live->view, after->what);
     if (runs)
         ticked(live);
