@@ -45,6 +45,7 @@ struct follower_options {
     const char *node;          /* who we are: printable, at most FOLLOWER_NODE_BYTES_MAX */
     const char *const *listen; /* "127.0.0.1:7400", "[::1]:0" */
     size_t listen_count;
+    const int *listen_fds;     /* NULL, or for each what listens there already: http_server.h */
     bool tls;                  /* pass through unread: the nodes share a certificate */
     struct http_limits limits; /* as the owner's */
     uint32_t wait_ms;          /* for an owner; 0: 3 000 */

@@ -102,8 +102,10 @@ static void on_fatal(void *arg, enum tocsin_status status, const char *why)
         return;
     server->failed = status;
     (void)snprintf(server->why.text, sizeof server->why.text, "%s", why);
-    log_event(&server->log, LOG_ERROR, "stopping: the store has failed",
-              LOG_WORD("status", tocsin_status_name(status)), LOG_WORD("why", why), LOG_END);
+    /* One of several nodes may go on, and says itself what has become of it. */
+    if (server->shared == NULL)
+        log_event(&server->log, LOG_ERROR, "stopping: the store has failed",
+                  LOG_WORD("status", tocsin_status_name(status)), LOG_WORD("why", why), LOG_END);
     loop_stop(server->loop);
 }
 
@@ -180,6 +182,7 @@ static enum tocsin_status start_engine(struct server *server)
             .clock = server->clock,
             .backend = threads_backend(server->threads),
             .hash_key = {server_chance(server), server_chance(server)},
+            .shared = server->shared != NULL,
             .on_fatal = on_fatal,
             .arg = server,
         },
@@ -303,6 +306,7 @@ void term_end(struct server *server)
     server->ws = NULL;
     server->store = NULL;
     server->under_way = 0;
+    server->subscribers = NULL;
     server->held = server->disk_full = false;
     server->failed = TOCSIN_OK;
     loop_wake_at(server->loop, INT64_MAX);
