@@ -83,6 +83,7 @@ void world_start(struct world *world)
         .clock = clock_of_manual(&world->clock),
         .backend = &world->sim.backend,
         .hash_key = {1, 2},
+        .shared = world->shared,
         .on_fatal = on_fatal,
         .arg = world,
     };

@@ -26,6 +26,7 @@ struct world {
     struct clock_manual clock;
     struct sim_backend sim;
     struct engine_limits limits;
+    bool shared; /* the store is, with other nodes */
     struct engine_kind thing;
     struct engine_kind other;
     unsigned kind;

@@ -125,13 +125,16 @@ static void script(void)
     assert_int_equal(world.judge.timeouts, 2);
 }
 
-TEST(a_refused_request_for_memory_loses_nothing)
+static void sweep(bool shared)
 {
     uint64_t runs = 0;
     for (uint64_t first = 1;; first++) {
         memset(key_of, 0, sizeof key_of);
         scarce = (struct scarcity){0};
-        rooms_world_start(&world);
+        if (shared)
+            rooms_world_start_shared(&world);
+        else
+            rooms_world_start(&world);
         world.forgetful = true;
         world.on_sent = sent;
         scarce = (struct scarcity){.first = first, .count = 1 + first % 3};
@@ -144,4 +147,15 @@ TEST(a_refused_request_for_memory_loses_nothing)
     }
     print_message("%" PRIu64 " runs\n", runs);
     assert_true(runs > 20);
+}
+
+TEST(a_refused_request_for_memory_loses_nothing)
+{
+    sweep(false);
+}
+
+/* C-13: nor between the two steps of a timeout. */
+TEST(a_refused_request_for_memory_loses_nothing_that_is_shared)
+{
+    sweep(true);
 }
