@@ -10,6 +10,8 @@
 #include <unistd.h>
 
 #include "runner.h"
+#include "store/redis/redis_store.h"
+#include "support/redis_server.h"
 #include "support/store_model.h"
 #include "support/temp_dir.h"
 
@@ -17,6 +19,7 @@ struct subject {
     struct store *store;
     struct store_state state;
     struct temp_dir dir;
+    struct redis_server redis; /* pid 0: none was wanted yet */
 };
 
 struct kind_of_store {
@@ -49,10 +52,36 @@ static enum tocsin_status open_sqlite_restless(struct subject *subject, struct t
     return store_sqlite_open(&options, &subject->store, &subject->state, ret_why);
 }
 
+static enum tocsin_status open_redis_with(struct subject *subject, uint64_t event_bytes_max,
+                                          struct tocsin_why *ret_why)
+{
+    static const char *const no_more[] = {NULL};
+    if (subject->redis.pid == 0)
+        redis_server_start(&subject->redis, no_more);
+    struct store_redis_options options = {
+        .where = {.host = bytes_of("127.0.0.1"), .port = subject->redis.port},
+        .node = "the tested one",
+        .event_bytes_max = event_bytes_max,
+    };
+    return store_redis_open(&options, &subject->store, &subject->state, ret_why);
+}
+
+static enum tocsin_status open_redis(struct subject *subject, struct tocsin_why *ret_why)
+{
+    return open_redis_with(subject, 0, ret_why);
+}
+
+static enum tocsin_status open_redis_forgetful(struct subject *subject, struct tocsin_why *ret_why)
+{
+    return open_redis_with(subject, 20000, ret_why);
+}
+
 static const struct kind_of_store kinds[] = {
     {"memory", false, open_memory},
     {"sqlite", true, open_sqlite},
     {"sqlite, restless", true, open_sqlite_restless},
+    {"redis", true, open_redis},
+    {"redis, forgetful", true, open_redis_forgetful},
 };
 
 enum { KINDS = sizeof kinds / sizeof kinds[0] };
@@ -77,6 +106,8 @@ static struct subject begin(const struct kind_of_store *kind)
 static void end(struct subject *subject)
 {
     subject->store->ops->close(subject->store);
+    if (subject->redis.pid != 0)
+        redis_server_stop(&subject->redis);
     temp_dir_release(&subject->dir);
 }
 
@@ -327,9 +358,8 @@ static bool first_seq(void *arg, const struct store_event *event)
     return false;
 }
 
-TEST(the_oldest_events_are_given_up_and_it_shows)
+static void must_give_up_the_oldest(const struct kind_of_store *restless)
 {
-    const struct kind_of_store *restless = &kinds[2];
     struct subject subject = begin(restless);
     char doc[500] = "";
     for (uint64_t seq = 1; seq <= 300; seq++) {
@@ -352,6 +382,13 @@ TEST(the_oldest_events_are_given_up_and_it_shows)
     assert_int_equal(store->ops->events(store, 300, 10, first_seq, &seen, &first, NULL), TOCSIN_OK);
     assert_int_equal(seen, 0);
     end(&subject);
+}
+
+TEST(the_oldest_events_are_given_up_and_it_shows)
+{
+    for (size_t i = 0; i < KINDS; i++)
+        if (kinds[i].open == open_sqlite_restless || kinds[i].open == open_redis_forgetful)
+            must_give_up_the_oldest(&kinds[i]);
 }
 
 /* Everything at once against the obvious store, closed and opened again at random (W-08, W-18). */
