@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "cluster/lease_key.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -63,6 +64,12 @@ static bool is_passing(const char *error)
     return false;
 }
 
+static const char *said(const redisContext *context)
+{
+    bool late = context->err == REDIS_ERR_IO && (errno == EAGAIN || errno == EWOULDBLOCK);
+    return late ? "it does not answer" : context->errstr;
+}
+
 static void disconnect(struct lease_key *key)
 {
     if (key->context != NULL)
@@ -75,7 +82,7 @@ static enum tocsin_status check(struct lease_key *key, redisReply *reply, struct
 {
     enum tocsin_status status = TOCSIN_OK;
     if (reply == NULL)
-        status = fail(why, TOCSIN_UNAVAILABLE, key, key->context->errstr);
+        status = fail(why, TOCSIN_UNAVAILABLE, key, said(key->context));
     else if (reply->type == REDIS_REPLY_ERROR)
         status = fail(why, is_passing(reply->str) ? TOCSIN_UNAVAILABLE : TOCSIN_INVALID, key,
                       reply->str);

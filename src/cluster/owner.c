@@ -155,9 +155,9 @@ static void look_at_the_clock(struct owner *owner)
 static bool differs(const struct owner_state *one, const struct owner_state *other)
 {
     return one->mine != other->mine || one->held != other->held || one->epoch != other->epoch ||
-           one->reached != other->reached || one->refused != other->refused ||
-           one->won != other->won || strcmp(one->node, other->node) != 0 ||
-           strcmp(one->address, other->address) != 0;
+           one->asked != other->asked || one->reached != other->reached ||
+           one->refused != other->refused || one->won != other->won ||
+           strcmp(one->node, other->node) != 0 || strcmp(one->address, other->address) != 0;
 }
 
 /* ---- the thread */
@@ -219,6 +219,7 @@ static void ask(struct owner *owner)
     if (status == TOCSIN_OK && owner->options.sample != NULL)
         owner->options.sample(owner->options.arg, answer.before, answer.after, answer.redis_us);
     (void)pthread_mutex_lock(&owner->lock);
+    owner->state.asked = true;
     if (status == TOCSIN_OK)
         take_answer(owner, wish, &answer);
     else

@@ -50,6 +50,7 @@ struct owner_state {
     char node[LEASE_NODE_BYTES];
     char address[LEASE_ADDRESS_BYTES];
     uint64_t epoch;               /* 0: not known */
+    bool asked;                   /* once at least */
     bool reached;                 /* Redis has answered the last call; else why */
     bool refused;                 /* … it has, and with a refusal that does not pass by itself */
     struct elapsed_time answered; /* when it last did; 0: never */

@@ -57,6 +57,8 @@ static void look_at_cluster(struct server *server, struct health *health)
     note(health, !state.reached, following, health->redis);
     note(health, following && state.reached && !state.held, false,
          "no node owns the records: one takes over soon");
+    note(health, following && state.reached && state.held && state.epoch == 0, false,
+         "the node that owns the records is loading them");
 }
 
 static void look(struct server *server, struct health *health)
@@ -138,7 +140,7 @@ static bool is_ready(struct server *server)
     if (server->phase != SERVER_FOLLOWING)
         return server->phase == SERVER_READY;
     shared_describe(server, &state);
-    return state.reached && state.held;
+    return state.reached && state.held && state.epoch > 0;
 }
 
 void operations_ready(const struct route_request *request)

@@ -73,7 +73,9 @@ static void tell_change(struct server *server, const struct owner_state *state, 
     struct shared *shared = server->shared;
     const char *node = known ? state->node : "";
     const char *address = known ? state->address : "";
-    if (shared->told_reached != state->reached || (!shared->told_any && !state->reached)) {
+    if (!state->asked)
+        return;
+    if (shared->told_reached != state->reached || !shared->told_any) {
         if (state->reached)
             log_event(&server->log, LOG_INFO, "redis answers", LOG_END);
         else
@@ -126,8 +128,8 @@ void shared_turn(struct server *server)
         return;
     }
     int64_t until_ns = known_until_ns(server, &state);
-    bool known =
-        state.held && state.address[0] != '\0' && clock_elapsed(&clock_system).ns < until_ns;
+    bool known = state.held && state.epoch > 0 && state.address[0] != '\0' &&
+                 clock_elapsed(&clock_system).ns < until_ns;
     loop_wake_at(server->loop, known ? until_ns : INT64_MAX);
     if (state.held && state.epoch > shared->epoch)
         shared->epoch = state.epoch;
@@ -199,8 +201,8 @@ bool shared_may_act(struct server *server)
         owner_look(server->shared->owner, &state);
         server->failed = TOCSIN_FENCED;
         if (state.mine)
-            (void)snprintf(server->why.text, sizeof server->why.text,
-                           "the lease has ended: this process stood still, or Redis did");
+            (void)snprintf(server->why.text, sizeof server->why.text, "the lease has ended: %.150s",
+                           state.reached ? "this process stood still" : state.why.text);
         else
             server->why = state.why;
     }
@@ -231,12 +233,17 @@ enum tocsin_status shared_open_store(struct server *server)
         return TOCSIN_DAMAGED;
     }
     shared->epoch = epoch;
-    owner_tell_epoch(shared->owner, epoch);
     store_redis_durability(server->store, durability, sizeof durability);
     log_event(&server->log, LOG_INFO, "this node owns all records now", LOG_UINT("epoch", epoch),
               LOG_UINT("records", server->store_state.living), LOG_WORD("durability", durability),
               LOG_END);
     return TOCSIN_OK;
+}
+
+void shared_opened(struct server *server)
+{
+    if (server->shared != NULL)
+        owner_tell_epoch(server->shared->owner, server->shared->epoch);
 }
 
 /* What the table above says. */

@@ -28,6 +28,8 @@ int64_t shared_act_until_ns(const struct server *server);
 
 /* A store for this term, and the socket of an address. */
 enum tocsin_status shared_open_store(struct server *server);
+/* The sockets are open: other nodes may pass requests on. */
+void shared_opened(struct server *server);
 int shared_listen_fd(const struct server *server, size_t index);
 const char *shared_address(const struct server *server, size_t index);
 void shared_stop_listening(struct server *server);

@@ -258,6 +258,7 @@ static void open_sockets(struct server *server)
         server->http_count++;
         server->http_open++;
     }
+    shared_opened(server);
     say_open(server);
 }
 
