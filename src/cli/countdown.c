@@ -135,7 +135,7 @@ static int judge_start(const struct start *start, const struct client *client)
     struct countdown_text it;
     print_line(client, NULL);
     if (start->version == NULL || !countdown_text_read(call_body(client->call), &it) ||
-        strcmp(it.state, "expired") != 0)
+        !countdown_text_over(&it))
         return EXIT_DONE;
     error_note(client->command->name, "that turn is over and nothing was started; another "
                                       "--version, or none, starts a new one");
@@ -219,7 +219,9 @@ static const struct command show_verb = {
     .name = "countdown show",
     .text = "how long is left, and for whom",
     .usage = "KEY [OPTION...]",
-    .about = "Shows a countdown. One that has expired can be seen for an hour.\n",
+    .about = "Shows a countdown. One that has expired can be seen for an hour.\n"
+             "Where several nodes share a store, it is firing between its deadline and the moment\n"
+             "that has been dealt with.\n",
     .after = "example: tocsin countdown show table-1\n",
     .word_name = word_name,
     .words_min = 1,

@@ -36,11 +36,21 @@ bool countdown_text_read(struct bytes json, struct countdown_text *ret_it)
     return true;
 }
 
+static bool is_firing(const struct countdown_text *it)
+{
+    return strcmp(it->state, "firing") == 0;
+}
+
+bool countdown_text_over(const struct countdown_text *it)
+{
+    return is_firing(it) || strcmp(it->state, "expired") == 0;
+}
+
 enum paint countdown_text_paint(const struct countdown_text *it)
 {
-    return strcmp(it->state, "running") == 0  ? PAINT_GOOD
-           : strcmp(it->state, "paused") == 0 ? PAINT_WARN
-                                              : PAINT_DIM;
+    return strcmp(it->state, "running") == 0                   ? PAINT_GOOD
+           : strcmp(it->state, "paused") == 0 || is_firing(it) ? PAINT_WARN
+                                                               : PAINT_DIM;
 }
 
 void countdown_text_row(struct bytes json, int64_t now_ms, struct table *table)
@@ -91,6 +101,10 @@ void countdown_text_say(const struct countdown_text *it, char ret_text[COUNTDOWN
     if (it->expired_ms > 0 || strcmp(it->state, "expired") == 0)
         (void)snprintf(ret_text, COUNTDOWN_LINE_BYTES, "the time of %s was up at %s", it->owner,
                        when_clock(it->expired_ms).text);
+    else if (is_firing(it))
+        (void)snprintf(ret_text, COUNTDOWN_LINE_BYTES,
+                       "the time of %s is up since %s, and is being dealt with", it->owner,
+                       when_clock(it->deadline_ms).text);
     else if (it->deadline_ms > 0)
         (void)snprintf(ret_text, COUNTDOWN_LINE_BYTES, "%s has %s left, until %s", it->owner,
                        clock_face_whole(it->left_ms).text, when_clock(it->deadline_ms).text);

@@ -132,7 +132,8 @@ static void draw(const struct live *live, struct screen *screen)
 
 static void print_line(const struct watch *watch)
 {
-    bool settled = !is(watch, "running") || left_ms(watch) > 0; /* else the end comes at once */
+    bool ends = is(watch, "firing") || (is(watch, "running") && left_ms(watch) == 0);
+    bool settled = !ends; /* else the end comes at once */
     if (watch->client.json && !watch->away && settled)
         client_print(&watch->client);
     else if (!watch->client.json && (watch->away || settled))
@@ -229,6 +230,8 @@ static void take(struct live *live, const struct call *call, enum call_end end)
         if (is(watch, "running") && watch->end_us + SOON_US < now_us + ASK_MS * 1000)
             live_ask_at(live, (watch->end_us > now_us ? watch->end_us : now_us) + SOON_US);
     }
+    if (!away && is(watch, "firing"))
+        live_ask_at(live, now_us + SOON_US); /* its end comes at once */
     if (live->screen == NULL)
         print_line(watch);
     if (!away && is(watch, "expired"))

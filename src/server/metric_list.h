@@ -166,6 +166,8 @@ enum { METRIC_LEVELS = 16 };
     ROW(COUNTDOWNS_RUNNING, GAUGE, ONE, NONE, NO, "countdowns_running", "Countdowns that run.")    \
     ROW(COUNTDOWNS_PAUSED, GAUGE, ONE, NONE, NO, "countdowns_paused",                              \
         "Countdowns that are paused.")                                                             \
+    ROW(COUNTDOWNS_FIRING, GAUGE, ONE, NONE, NO, "countdowns_firing",                              \
+        "Countdowns whose timeout is claimed and not dealt with yet (in a shared store).")         \
     ROW(COUNTDOWNS_LIMIT, GAUGE, ONE, NONE, NO, "countdowns_limit",                                \
         "How many countdowns may be kept at most (limits.countdowns).")                            \
     ROW(COUNTDOWN_TICKS, COUNTER, ONE, NONE, NO, "countdown_ticks_total",                          \

@@ -271,6 +271,7 @@ static void set_owned(struct server *server)
     countdowns_describe(server->countdowns, &countdowns);
     set(server, M_COUNTDOWNS_RUNNING, countdowns.running);
     set(server, M_COUNTDOWNS_PAUSED, countdowns.paused);
+    set(server, M_COUNTDOWNS_FIRING, countdowns.firing);
     set(server, M_COUNTDOWNS_LIMIT, server->config->limits.countdowns);
     set(server, M_COUNTDOWN_TICKS, countdowns.ticks);
     set(server, M_COUNTDOWN_TIMEOUTS, countdowns.timeouts);

@@ -101,6 +101,15 @@ TEST(a_countdown_is_read_and_cannot_talk_to_the_terminal)
     assert_int_equal(it.rev, 9);
     countdown_text_say(&it, text);
     assert_string_equal(text, "a?[2Jda has 0:13 left");
+    assert_false(countdown_text_over(&it));
+    assert_true(countdown_text_read(
+        bytes_of("{\"key\":\"a\",\"owner\":\"ada\",\"version\":\"7\",\"kind\":\"event\","
+                 "\"state\":\"firing\",\"deadline_ms\":1700000000000,\"left_ms\":0,\"left\":0,"
+                 "\"started_ms\":1,\"expired_ms\":null,\"fence\":4294967297,\"rev\":9}"),
+        &it));
+    assert_true(countdown_text_over(&it)); /* C-12 */
+    countdown_text_say(&it, text);
+    assert_non_null(strstr(text, "the time of ada is up since "));
     assert_false(countdown_text_read(bytes_of("{\"state\":\"running\"}"), &it));
     assert_false(countdown_text_read(bytes_of("{\"left_ms\":5}"), &it));
     assert_false(countdown_text_read(bytes_of("{\"state\":\"running\",\"left_ms\":-5}"), &it));

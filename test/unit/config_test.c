@@ -461,6 +461,25 @@ TEST(config_of_the_game_has_a_section_in_a_section)
     config_release(&config);
 }
 
+/* C-04: under the name of the requirement. */
+TEST(config_of_the_holder_of_a_timeout)
+{
+    struct config config;
+    struct config_why why = {""};
+    char given[] = "TOCSIN_COUNTDOWN_HOLDER_TTL_SECONDS=7";
+    char *variables[] = {given, NULL};
+    init(&config);
+    assert_int_equal(config.countdown.holder.ttl.seconds, 10);
+    assert_reads(&config, "countdown:\n  holder:\n    ttl:\n      seconds: 30\n");
+    assert_int_equal(config.countdown.holder.ttl.seconds, 30);
+    assert_int_equal(config_read_environment(&config, variables, &why), TOCSIN_OK);
+    assert_int_equal(config.countdown.holder.ttl.seconds, 7);
+    assert_int_not_equal(
+        config_set(&config, "countdown.holder.ttl.seconds", "0", CONFIG_FLAG, &why), TOCSIN_OK);
+    assert_sets(&config, "countdown.holder.ttl.seconds", "1");
+    config_release(&config);
+}
+
 TEST(config_names_a_node_once)
 {
     static const struct {

@@ -245,11 +245,12 @@ TEST(C_24_no_node_is_ahead_of_redis_by_any_skew_or_delay)
 
 /* ---- threads */
 
-enum { READERS = 2, SAMPLES = 3000 };
+enum { READERS = 2, SAMPLES = 3000, LOOKS = 3000 };
 
 static _Atomic int64_t last_shown;
 static _Atomic bool over;
 static _Atomic uint64_t backwards;
+static _Atomic uint64_t looks;
 
 static void *read_on(void *arg)
 {
@@ -257,6 +258,7 @@ static void *read_on(void *arg)
     while (!atomic_load(&over)) {
         int64_t before = atomic_load(&last_shown);
         int64_t now = clock_wall(&clock).ns;
+        (void)atomic_fetch_add(&looks, 1);
         if (now < before)
             (void)atomic_fetch_add(&backwards, 1);
         while (now > before && !atomic_compare_exchange_weak(&last_shown, &before, now))
@@ -275,7 +277,7 @@ TEST(the_wall_goes_back_for_no_thread)
     shared_clock_sample(&shared, first, first, REDIS_EPOCH / 1000);
     for (int i = 0; i < READERS; i++)
         assert_int_equal(pthread_create(&readers[i], NULL, read_on, &shared), 0);
-    for (int i = 0; i < SAMPLES; i++) {
+    for (int i = 0; i < SAMPLES || atomic_load(&looks) < LOOKS; i++) {
         struct elapsed_time before = clock_elapsed(&clock_system);
         int64_t jitter = (int64_t)test_random_below(&random, 2 * MS) - MS;
         struct elapsed_time after = clock_elapsed(&clock_system);
