@@ -331,9 +331,8 @@ static inline bool world_until(struct world *world, bool (*so)(const struct worl
 
 /* Clients. */
 
-static inline int client_open(const struct world *world)
+static inline int client_open_at(const char *address)
 {
-    const char *address = http_server_address(world->server);
     struct sockaddr_in to = {.sin_family = AF_INET};
     struct timeval limit = {.tv_sec = WORLD_WAIT_S};
     int fd = socket(AF_INET, SOCK_STREAM, 0);
@@ -344,6 +343,11 @@ static inline int client_open(const struct world *world)
     assert_int_equal(setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit), 0);
     assert_int_equal(connect(fd, (struct sockaddr *)&to, sizeof to), 0);
     return fd;
+}
+
+static inline int client_open(const struct world *world)
+{
+    return client_open_at(http_server_address(world->server));
 }
 
 static inline void client_send_bytes(int fd, const char *bytes, size_t size)

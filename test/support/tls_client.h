@@ -72,9 +72,9 @@ struct tls_client {
     int fd;
 };
 
-static inline struct tls_client tls_open(const struct world *world, int version)
+static inline struct tls_client tls_open_fd(int fd, int version)
 {
-    struct tls_client client = {.fd = client_open(world)};
+    struct tls_client client = {.fd = fd};
     client.context = SSL_CTX_new(TLS_client_method());
     assert_non_null(client.context);
     assert_int_equal(SSL_CTX_set_min_proto_version(client.context, version), 1);
@@ -83,6 +83,11 @@ static inline struct tls_client tls_open(const struct world *world, int version)
     assert_non_null(client.ssl);
     assert_int_equal(SSL_set_fd(client.ssl, client.fd), 1);
     return client;
+}
+
+static inline struct tls_client tls_open(const struct world *world, int version)
+{
+    return tls_open_fd(client_open(world), version);
 }
 
 static inline void tls_close(struct tls_client *client)
