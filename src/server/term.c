@@ -290,6 +290,11 @@ void term_end(struct server *server)
     close_sockets(server);
     live_stop(server->live);
     keeper_stop(server->keeper);
+    if (server->engine != NULL && server->threads != NULL) {
+        threads_stop(server->threads);
+        engine_abandon(server->engine); /* nobody hears it, but all that waits is given back */
+        threads_take_reads(server->threads, server->engine);
+    }
     threads_destroy(server->threads);
     services_destroy(server);
     ws_destroy(server);
