@@ -48,12 +48,20 @@ static void on_timer_closed(uv_handle_t *handle)
     follower_end_when_through(follower);
 }
 
+void follower_retire(struct follower *follower)
+{
+    if (follower->retired)
+        return;
+    follower->retired = true;
+    follower->parts += (unsigned)follower->server_count;
+    for (size_t i = 0; i < follower->server_count; i++)
+        http_server_close(follower->servers[i], on_server_closed, follower);
+}
+
 static void close_servers(struct follower *follower)
 {
     follower->closing = true;
-    follower->parts = (unsigned)follower->server_count;
-    for (size_t i = 0; i < follower->server_count; i++)
-        http_server_close(follower->servers[i], on_server_closed, follower);
+    follower_retire(follower);
 }
 
 void follower_close(struct follower *follower, void (*closed)(void *arg), void *arg)

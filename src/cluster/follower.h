@@ -84,6 +84,10 @@ struct follower_stats {
 };
 void follower_stats(const struct follower *follower, struct follower_stats *ret_stats);
 
+/* This node is to own the records itself: no more connections are taken here. Those that wait for an
+ * owner, and those that are passed on, stay; follower_set_owner with an address of our own serves
+ * them. */
+void follower_retire(struct follower *follower);
 /* Closes everything now. The loop must run on until closed, which may be NULL; it is freed by
  * then. */
 void follower_close(struct follower *follower, void (*closed)(void *arg), void *arg);

@@ -34,7 +34,7 @@ struct shared {
     struct owner *owner;
     struct shared_clock clock;
     bool has_clock;
-    struct follower *follower; /* NULL while it owns, or changes */
+    struct follower *follower; /* while it owns: with those who came before, and no others */
     bool closing;
     int *listen_fds;
     char (*addresses)[ADDRESS_TEXT_BYTES];
@@ -151,13 +151,15 @@ static void follower_closed(void *arg)
 static void stop_following(struct server *server)
 {
     struct shared *shared = server->shared;
+    if (shared->follower == NULL)
+        return;
     server->phase = SERVER_STOPPED;
+    server->running = false;
     shared->closing = true;
     follower_close(shared->follower, follower_closed, server);
     shared->follower = NULL;
     while (shared->closing)
         (void)uv_run(loop_uv(server->loop), UV_RUN_ONCE);
-    loop_wake_at(server->loop, INT64_MAX);
 }
 
 /* Until the lease is ours, or it must end. */
@@ -176,6 +178,7 @@ static enum tocsin_status follow(struct server *server)
         .arg = server,
     };
     config_http_limits(config, &options.limits);
+    struct tocsin_why why;
     enum tocsin_status status = follower_create(&options, &shared->follower, &server->why);
     if (status != TOCSIN_OK)
         return status;
@@ -185,7 +188,11 @@ static enum tocsin_status follow(struct server *server)
     shared_turn(server);
     if (shared->ended == TOCSIN_OK && !server->stopping)
         loop_run(server->loop);
-    stop_following(server);
+    server->phase = SERVER_STOPPED;
+    loop_wake_at(server->loop, INT64_MAX);
+    /* Those that wait for an owner are passed on to ourselves when we are one. */
+    follower_retire(shared->follower);
+    (void)follower_set_owner(shared->follower, NULL, &why);
     return shared->ended;
 }
 
@@ -242,8 +249,12 @@ enum tocsin_status shared_open_store(struct server *server)
 
 void shared_opened(struct server *server)
 {
-    if (server->shared != NULL)
-        owner_tell_epoch(server->shared->owner, server->shared->epoch);
+    struct shared *shared = server->shared;
+    struct tocsin_why why;
+    if (shared == NULL)
+        return;
+    owner_tell_epoch(shared->owner, shared->epoch);
+    (void)follower_set_owner(shared->follower, shared->addresses[0], &why);
 }
 
 /* What the table above says. */
@@ -276,6 +287,7 @@ static enum tocsin_status own(struct server *server)
         loop_run(server->loop);
         status = server->failed;
     }
+    stop_following(server);
     term_end(server);
     return status == TOCSIN_OK ? TOCSIN_OK : after_a_term(server, status);
 }
@@ -393,6 +405,7 @@ enum tocsin_status shared_run(struct server *server)
         if (status == TOCSIN_OK && !server->stopping)
             status = own(server);
     }
+    stop_following(server);
     release(server);
     return status;
 }

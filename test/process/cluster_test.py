@@ -233,6 +233,22 @@ def kill_9_of_the_owner_loses_nothing():
         same(one.task("claimed")["id"], "claimed")
 
 
+@alone
+def who_waits_for_an_owner_is_answered_by_the_next():
+    """Not cut off, and not told 503, when the lease is shorter than the wait."""
+    with cluster() as (_, one, two):
+        one.kill()
+        answers = []
+        threads = [threading.Thread(target=lambda n=n: answers.append(two.ask("POST", "/v1/tasks", {"id": f"w{n}", "delay": "1h"})))
+                   for n in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        same([answer and answer.status for answer in answers], [201] * 8)
+        same(two.owns(), True)
+
+
 class Relay:
     """Between a node and its Redis: what passes is looked at, and may be held back for ever."""
 
