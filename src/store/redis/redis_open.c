@@ -158,11 +158,23 @@ static enum tocsin_status check(struct redis_store *store, struct tocsin_why *re
 
 /* ---- taking over */
 
+static enum tocsin_status refused(const redisReply *reply, struct tocsin_why *ret_why)
+{
+    const char *error = wire_text(reply->element[3]).at;
+    enum tocsin_status status = wire_error_passes(error) && !wire_error_has(error, "NOPERM")
+                                    ? TOCSIN_UNAVAILABLE
+                                    : TOCSIN_INVALID;
+    return reason_say(ret_why, status, "Redis refuses %s on %s, which a store needs: %s",
+                      wire_text(reply->element[1]).at, wire_text(reply->element[2]).at, error);
+}
+
 static enum tocsin_status understand(struct redis_store *store, const redisReply *reply,
                                      struct tocsin_why *ret_why)
 {
     bool listed = reply->type == REDIS_REPLY_ARRAY && reply->elements > 0;
     struct bytes word = wire_text(listed ? reply->element[0] : NULL);
+    if (bytes_are(word, "refused") && reply->elements == 4)
+        return refused(reply, ret_why);
     if (bytes_are(word, "headless"))
         return reason_say(ret_why, TOCSIN_DAMAGED,
                           "there are records, but " REDIS_STORE_META

@@ -177,42 +177,51 @@ static enum tocsin_status take_doc(struct redis_store *store, const redisReply *
     return status;
 }
 
+/* The head and the doc of a version, in one go: the head is seen before the doc. */
+static enum tocsin_status ask_record(struct redis_store *store, uint64_t rev,
+                                     redisReply *ret_replies[2], struct tocsin_why *ret_why)
+{
+    char number[NUMBER_BYTES];
+    (void)snprintf(number, sizeof number, "%" PRIu64, rev);
+    struct bytes head[] = {bytes_of("ZRANGEBYSCORE"), bytes_of(REDIS_STORE_REVS), bytes_of(number),
+                           bytes_of(number), bytes_of("WITHSCORES")};
+    struct bytes doc[] = {bytes_of("HMGET"), bytes_of(REDIS_STORE_DOCS), bytes_of(number)};
+    struct wire_command commands[] = {{head, 5}, {doc, 3}};
+    if (wire_read_all(&store->reader, commands, 2, ret_replies, ret_why) != TOCSIN_OK)
+        return TOCSIN_UNAVAILABLE;
+    if (ret_replies[0]->type == REDIS_REPLY_ARRAY && ret_replies[1]->type == REDIS_REPLY_ARRAY &&
+        ret_replies[1]->elements == 1)
+        return TOCSIN_OK;
+    wire_free(ret_replies, 2);
+    return reason_say(ret_why, TOCSIN_UNAVAILABLE, "Redis answered something that makes no sense");
+}
+
 enum tocsin_status redis_get(struct store *handle, uint64_t rev,
                              void (*visit)(void *arg, const struct store_record *record), void *arg,
                              struct tocsin_why *ret_why)
 {
     struct redis_store *store = redis_inside(handle);
-    char number[NUMBER_BYTES];
-    redisReply *page = NULL;
-    redisReply *doc_reply = NULL;
+    redisReply *replies[2] = {NULL, NULL};
     struct store_record record = {0};
     struct packed_doc doc = {0};
+    bool whole = false;
     enum tocsin_status status = redis_running(store, ret_why);
     if (status == TOCSIN_OK)
-        status = ask_heads(store, rev, true, 1, &page, ret_why);
+        status = ask_record(store, rev, replies, ret_why);
     if (status != TOCSIN_OK)
         return status;
-    if (page->elements == 0) {
+    if (replies[0]->elements == 0) {
         status = check_owner(store, ret_why);
-        freeReplyObject(page);
-        return status == TOCSIN_OK ? TOCSIN_NONE : status;
-    }
-    bool whole = read_head(page, 0, &record, &doc);
-    if (!whole)
+        status = status == TOCSIN_OK ? TOCSIN_NONE : status;
+    } else if (replies[0]->elements != 2 || !read_head(replies[0], 0, &record, &doc)) {
         status = damaged(REDIS_STORE_REVS, "the record with the rev", rev, ret_why);
-    if (whole && doc.size > 0) {
-        (void)snprintf(number, sizeof number, "%" PRIu64, rev);
-        struct bytes words[] = {bytes_of("HMGET"), bytes_of(REDIS_STORE_DOCS), bytes_of(number)};
-        status = ask(store, words, 3, REDIS_REPLY_ARRAY, &doc_reply, ret_why);
+    } else {
+        whole = true;
+        status = take_doc(store, replies[1]->element[0], &doc, &record, ret_why);
     }
-    if (whole && status == TOCSIN_OK)
-        status = take_doc(store, doc_reply != NULL ? doc_reply->element[0] : NULL, &doc, &record,
-                          ret_why);
-    if (status == TOCSIN_OK || (whole && status == TOCSIN_DAMAGED))
+    if (whole && (status == TOCSIN_OK || status == TOCSIN_DAMAGED))
         visit(arg, &record);
-    freeReplyObject(page);
-    if (doc_reply != NULL)
-        freeReplyObject(doc_reply);
+    wire_free(replies, 2);
     return status;
 }
 
@@ -396,23 +405,21 @@ enum tocsin_status redis_events(struct store *handle, uint64_t after_seq, size_t
     uint64_t first = atomic_load(&store->first_seq);
     struct run run = {visit, arg, after_seq < first ? first : after_seq + 1, first, scan, true};
     enum tocsin_status status = redis_running(store, ret_why);
-    for (bool is_first = true; status == TOCSIN_OK && run.wanted && run.scan > 0;
+    bool more = true;
+    for (bool is_first = true; status == TOCSIN_OK && more && run.wanted && run.scan > 0;
          is_first = false) {
         redisReply *page = NULL;
         status = ask_events(store, &run, &page, ret_why);
         if (status != TOCSIN_OK)
             break;
-        size_t count = page->elements;
-        if (count > 0)
-            status = visit_events(&run, page, is_first, ret_why);
-        else if (run.next <= high) {
-            status = check_owner(store, ret_why);
-            if (status == TOCSIN_OK)
-                status = damaged(REDIS_STORE_EVENTS, "the event", run.next, ret_why);
-        }
+        more = page->elements == REDIS_EVENT_PAGE;
+        status = visit_events(&run, page, is_first, ret_why);
         freeReplyObject(page);
-        if (count < REDIS_EVENT_PAGE)
-            break;
+    }
+    if (status == TOCSIN_OK && run.wanted && run.scan > 0 && run.next <= high) {
+        status = check_owner(store, ret_why);
+        if (status == TOCSIN_OK)
+            status = damaged(REDIS_STORE_EVENTS, "the event", run.next, ret_why);
     }
     if (status == TOCSIN_OK)
         *ret_first = run.first <= high || run.next > run.first ? run.first : 0;

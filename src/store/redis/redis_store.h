@@ -13,7 +13,7 @@
  *           Redis is at its maxmemory, and urgent ones are still done; IO, for good, when another
  *           node is the owner, the records or commits are gone, or an answer did not come.
  * Cost      a commit is a round trip and, in Redis, about a microsecond a record.
- * Memory    a commit is copied once, and by hiredis once more.
+ * Memory    a commit is copied once.
  * Bounds    a commit of 256 MiB; revs and seqs below 2^53. Reading is in pages of about 1 MiB.
  * Threads   as in store.h: the writer and the reader have a connection each, and block on it.
  */

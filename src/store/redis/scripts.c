@@ -1,34 +1,34 @@
 /* SPDX-License-Identifier: MIT */
 #include "store/redis/scripts.h"
 
-/* What is written to the probe is every command that a commit may need, so that a user who may not
- * is refused here, and not half way through a commit. */
+/* Every command that a commit may need is tried first, on a probe where it writes, so that a user
+ * who may not is refused here, and not half way through a commit. The first needs no memory: after
+ * it Redis lets the others through. */
 const char scripts_open[] =
-    "redis.call('HDEL', KEYS[1], '')\n" /* needs no memory: the rest goes through */
-    "local probe = KEYS[5]\n"
-    "redis.call('DEL', probe)\n"
-    "redis.call('ZADD', probe, 1, 'a')\n"
-    "redis.call('ZREMRANGEBYSCORE', probe, 1, 1)\n"
-    "redis.call('HSET', probe, 'a', 'b')\n"
-    "redis.call('HDEL', probe, 'a')\n"
-    "redis.call('XADD', probe, '1-0', 'e', 'a')\n"
-    "redis.call('XTRIM', probe, 'MAXLEN', 0)\n"
-    "redis.call('SET', probe, 'a', 'PX', 1)\n"
-    "redis.call('DEL', probe)\n"
-    "local records = redis.call('ZCARD', KEYS[2])\n"
-    "redis.call('HLEN', KEYS[3])\n"
-    "redis.call('XLEN', KEYS[4])\n"
-    "local found = redis.call('HMGET', KEYS[1], 'incarnation', 'version')\n"
+    "local meta, revs, docs, events, probe = unpack(KEYS)\n"
+    "for _, words in ipairs({\n"
+    "    {'HDEL', meta, ''}, {'HMGET', meta, 'token'}, {'ZCARD', revs}, {'HLEN', docs},\n"
+    "    {'XLEN', events}, {'EXISTS', probe}, {'DEL', probe}, {'ZADD', probe, 1, 'a'},\n"
+    "    {'ZREMRANGEBYSCORE', probe, 1, 1}, {'HSET', probe, 'a', '1'},\n"
+    "    {'HINCRBY', probe, 'a', 1}, {'HDEL', probe, 'a'}, {'XADD', probe, '1-0', 'e', 'a'},\n"
+    "    {'XTRIM', probe, 'MAXLEN', 0}, {'SET', probe, 'a', 'PX', 1}, {'DEL', probe}}) do\n"
+    "  local answer = redis.pcall(unpack(words))\n"
+    "  if type(answer) == 'table' and answer.err then\n"
+    "    return {'refused', words[1], words[2], answer.err}\n"
+    "  end\n"
+    "end\n"
+    "local records = redis.call('ZCARD', revs)\n"
+    "local found = redis.call('HMGET', meta, 'incarnation', 'version')\n"
     "if not found[1] then\n"
-    "  if redis.call('EXISTS', KEYS[2], KEYS[3], KEYS[4]) > 0 then return {'headless'} end\n"
-    "  redis.call('HSET', KEYS[1], 'incarnation', ARGV[1], 'version', '1', 'epoch', '0',\n"
+    "  if redis.call('EXISTS', revs, docs, events) > 0 then return {'headless'} end\n"
+    "  redis.call('HSET', meta, 'incarnation', ARGV[1], 'version', '1', 'epoch', '0',\n"
     "             unpack(ARGV, 4))\n"
     "elseif found[2] ~= '1' then\n"
     "  return {'version', found[2] or ''}\n"
     "end\n"
-    "redis.call('HINCRBY', KEYS[1], 'epoch', 1)\n"
-    "redis.call('HSET', KEYS[1], 'token', ARGV[2], 'node', ARGV[3])\n"
-    "local books = redis.call('HMGET', KEYS[1], 'incarnation', 'epoch', 'commit', 'living',\n"
+    "redis.call('HINCRBY', meta, 'epoch', 1)\n"
+    "redis.call('HSET', meta, 'token', ARGV[2], 'node', ARGV[3])\n"
+    "local books = redis.call('HMGET', meta, 'incarnation', 'epoch', 'commit', 'living',\n"
     "  'high_rev', 'high_seq', 'first_seq', 'event_bytes', 'elapsed', 'skew', 'crc')\n"
     "return {'open', records, unpack(books)}\n";
 

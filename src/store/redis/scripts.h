@@ -19,7 +19,8 @@
 
 /* KEYS  meta, revs, docs, events, probe
  * ARGV  incarnation (for a new store), token, node; then the books of a new store, field and value
- * Says  open, records in revs, incarnation, epoch, the books | headless | version V */
+ * Says  open, records in revs, incarnation, epoch, the books | headless | version V |
+ *       refused COMMAND NAME WORDS */
 extern const char scripts_open[];
 
 /* KEYS  meta, revs, docs, events, the names of mirrors

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "store/redis/wire.h"
 
+#include <assert.h>
 #include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
@@ -56,50 +57,79 @@ void wire_release(struct wire *wire)
     *wire = (struct wire){0};
 }
 
-static const char *why_broken(const redisContext *context)
+static void broke(struct wire *wire, const char *why, struct tocsin_why *ret_why)
 {
-    if (context->err == REDIS_ERR_IO && (errno == EAGAIN || errno == EWOULDBLOCK))
-        return "no answer in time";
-    return context->errstr;
+    (void)reason_say(ret_why, TOCSIN_UNAVAILABLE, "Redis at %s:%u: %s", wire->host, wire->port,
+                     why);
+    wire_drop(wire);
+}
+
+static const char *words_of(int error)
+{
+    return error == EAGAIN || error == EWOULDBLOCK ? "no answer in time" : strerror(error);
+}
+
+/* Without hiredis: it would copy all of it once more, and die of a connection that was closed. */
+static bool send_all(struct wire *wire, const char *at, size_t size, struct tocsin_why *ret_why)
+{
+    while (size > 0) {
+        ssize_t sent = send(wire->context->fd, at, size, MSG_NOSIGNAL);
+        if (sent < 0 && errno == EINTR)
+            continue;
+        if (sent <= 0) {
+            broke(wire, words_of(errno), ret_why);
+            return false;
+        }
+        at += sent;
+        size -= (size_t)sent;
+    }
+    return true;
+}
+
+static redisReply *take_reply(struct wire *wire, struct tocsin_why *ret_why)
+{
+    void *reply = NULL;
+    errno = 0;
+    if (redisGetReply(wire->context, &reply) == REDIS_OK && reply != NULL)
+        return reply;
+    bool failed = wire->context->err == REDIS_ERR_IO && errno != 0;
+    broke(wire, failed ? words_of(errno) : wire->context->errstr, ret_why);
+    return NULL;
 }
 
 redisReply *wire_ask_formatted(struct wire *wire, const char *command, size_t size,
                                struct tocsin_why *ret_why)
 {
-    void *reply = NULL;
-    errno = 0;
-    if (redisAppendFormattedCommand(wire->context, command, size) == REDIS_OK &&
-        redisGetReply(wire->context, &reply) == REDIS_OK && reply != NULL)
-        return reply;
-    (void)reason_say(ret_why, TOCSIN_UNAVAILABLE, "Redis at %s:%u: %s", wire->host, wire->port,
-                     why_broken(wire->context));
-    wire_drop(wire);
-    return NULL;
+    return send_all(wire, command, size, ret_why) ? take_reply(wire, ret_why) : NULL;
 }
 
-enum { WORDS_MAX = 1024 };
+enum { WORDS_MAX = 160 };
 
-redisReply *wire_ask(struct wire *wire, const struct bytes *words, size_t count,
-                     struct tocsin_why *ret_why)
+static bool send_words(struct wire *wire, const struct bytes *words, size_t count,
+                       struct tocsin_why *ret_why)
 {
     const char *at[WORDS_MAX];
     size_t sizes[WORDS_MAX];
     char *command = NULL;
-    if (count > WORDS_MAX)
-        abort();
+    assert(count <= WORDS_MAX);
     for (size_t i = 0; i < count; i++) {
         at[i] = words[i].at;
         sizes[i] = words[i].size;
     }
     int size = redisFormatCommandArgv(&command, (int)count, at, sizes);
     if (size < 0) {
-        (void)reason_say(ret_why, TOCSIN_UNAVAILABLE, "no memory for a command to Redis");
-        wire_drop(wire);
-        return NULL;
+        broke(wire, "no memory for a command", ret_why);
+        return false;
     }
-    redisReply *reply = wire_ask_formatted(wire, command, (size_t)size, ret_why);
+    bool sent = send_all(wire, command, (size_t)size, ret_why);
     redisFreeCommand(command);
-    return reply;
+    return sent;
+}
+
+redisReply *wire_ask(struct wire *wire, const struct bytes *words, size_t count,
+                     struct tocsin_why *ret_why)
+{
+    return send_words(wire, words, count, ret_why) ? take_reply(wire, ret_why) : NULL;
 }
 
 /* Redis closes a connection that was idle for long, or has been started again: then it has not
@@ -164,27 +194,70 @@ enum tocsin_status wire_connect(struct wire *wire, struct tocsin_why *ret_why)
     return status;
 }
 
-enum tocsin_status wire_read(struct wire *wire, const struct bytes *words, size_t count,
-                             redisReply **ret_reply, struct tocsin_why *ret_why)
+/* OK: it is no error. */
+static enum tocsin_status judge(const struct wire *wire, const redisReply *reply,
+                                const struct wire_command *command, struct tocsin_why *ret_why)
 {
-    redisReply *reply = NULL;
-    for (int tries = 0; reply == NULL && tries < 2; tries++) {
+    if (reply->type != REDIS_REPLY_ERROR)
+        return TOCSIN_OK;
+    return reason_say(ret_why, wire_error_passes(reply->str) ? TOCSIN_UNAVAILABLE : TOCSIN_INVALID,
+                      "Redis at %s:%u: %.*s: %s", wire->host, wire->port,
+                      (int)command->words[0].size, command->words[0].at, reply->str);
+}
+
+/* All are sent before the first answer is waited for. False: the connection broke. */
+static bool ask_all(struct wire *wire, const struct wire_command *commands, size_t count,
+                    redisReply **ret_replies, struct tocsin_why *ret_why)
+{
+    for (size_t i = 0; i < count; i++)
+        if (!send_words(wire, commands[i].words, commands[i].count, ret_why))
+            return false;
+    for (size_t i = 0; i < count; i++) {
+        ret_replies[i] = take_reply(wire, ret_why);
+        if (ret_replies[i] == NULL) {
+            wire_free(ret_replies, i);
+            return false;
+        }
+    }
+    return true;
+}
+
+enum tocsin_status wire_read_all(struct wire *wire, const struct wire_command *commands,
+                                 size_t count, redisReply **ret_replies, struct tocsin_why *ret_why)
+{
+    bool answered = false;
+    for (int tries = 0; !answered && tries < 2; tries++) {
         enum tocsin_status status = wire_connect(wire, ret_why);
         if (status != TOCSIN_OK)
             return status;
-        reply = wire_ask(wire, words, count, ret_why);
+        answered = ask_all(wire, commands, count, ret_replies, ret_why);
     }
-    if (reply == NULL)
-        return TOCSIN_UNAVAILABLE;
-    if (reply->type != REDIS_REPLY_ERROR) {
-        *ret_reply = reply;
-        return TOCSIN_OK;
-    }
-    enum tocsin_status status = wire_error_passes(reply->str) ? TOCSIN_UNAVAILABLE : TOCSIN_INVALID;
-    (void)reason_say(ret_why, status, "Redis at %s:%u: %.*s: %s", wire->host, wire->port,
-                     (int)words[0].size, words[0].at, reply->str);
-    freeReplyObject(reply);
+    enum tocsin_status status = answered ? TOCSIN_OK : TOCSIN_UNAVAILABLE;
+    for (size_t i = 0; i < count && status == TOCSIN_OK; i++)
+        status = judge(wire, ret_replies[i], &commands[i], ret_why);
+    if (answered && status != TOCSIN_OK)
+        wire_free(ret_replies, count);
     return status;
+}
+
+enum tocsin_status wire_read(struct wire *wire, const struct bytes *words, size_t count,
+                             redisReply **ret_reply, struct tocsin_why *ret_why)
+{
+    struct wire_command command = {words, count};
+    redisReply *reply = NULL;
+    enum tocsin_status status = wire_read_all(wire, &command, 1, &reply, ret_why);
+    if (status == TOCSIN_OK)
+        *ret_reply = reply;
+    return status;
+}
+
+void wire_free(redisReply **replies, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (replies[i] != NULL)
+            freeReplyObject(replies[i]);
+        replies[i] = NULL;
+    }
 }
 
 bool wire_error_has(const char *error, const char *word)

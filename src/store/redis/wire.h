@@ -46,10 +46,21 @@ redisReply *wire_ask_formatted(struct wire *wire, const char *command, size_t si
 redisReply *wire_ask(struct wire *wire, const struct bytes *words, size_t count,
                      struct tocsin_why *ret_why);
 
-/* For what only reads: connects when needed, and asks once more when the connection breaks. OK: a
- * reply that is no error; UNAVAILABLE: none, or Redis cannot answer now; INVALID: it refused. */
+/* For what may be done twice: connects when needed, and asks once more when the connection breaks.
+ * OK: a reply that is no error; UNAVAILABLE: none, or Redis cannot answer now; INVALID: it refused. */
 enum tocsin_status wire_read(struct wire *wire, const struct bytes *words, size_t count,
                              redisReply **ret_reply, struct tocsin_why *ret_why);
+
+/* The same of several commands in one go, done in this order; their replies, or none. */
+struct wire_command {
+    const struct bytes *words;
+    size_t count;
+};
+enum tocsin_status wire_read_all(struct wire *wire, const struct wire_command *commands,
+                                 size_t count, redisReply **ret_replies,
+                                 struct tocsin_why *ret_why);
+/* Those that are there. */
+void wire_free(redisReply **replies, size_t count);
 
 /* Is one of these words in the error, at its beginning or behind the words that scripts add? A
  * refusal that may pass: LOADING, BUSY, READONLY, MISCONF, … */
