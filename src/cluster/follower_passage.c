@@ -171,8 +171,7 @@ void passages_tick(struct follower *follower)
     for (uint64_t count = follower->pending_count; count > 0; count--) {
         struct passage *next = passage->next;
         tick_one(passage, now_ms);
-        passage = next;
-        loop_breathe(follower->loop);
+        passage = next; /* nobody else is let in between: the owner might change */
     }
     uint64_t others = follower->open - follower->pending_count;
     uint64_t part = (others + FOLLOWER_LOOK_PARTS - 1) / FOLLOWER_LOOK_PARTS;
@@ -239,7 +238,7 @@ static bool is_head(struct bytes bytes)
 void passage_begin(struct follower *follower, int fd, struct bytes bytes, size_t head_bytes)
 {
     struct buffer first;
-    bool full = follower->open >= follower->options.limits.connections;
+    bool full = follower->open >= follower->options.limits.connections || follower->closing;
     struct passage *passage = full ? NULL : calloc(1, sizeof *passage);
     buffer_init(&first, bytes.size + sizeof follower->header);
     if (passage == NULL || (head_bytes > 0 && !add_header(follower, bytes, head_bytes, &first))) {

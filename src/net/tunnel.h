@@ -18,7 +18,7 @@
  * Bounds    in each direction at most 64 KiB are held, and the first bytes: one side is not read
  *           until the other has taken them; of all tunnels together at most bytes_max: who would
  *           hold more is cut. Who takes nothing for write_timeout_ms is cut, up to 1 s later.
- * Memory    about 700 bytes, and what is held.
+ * Memory    about 1.3 KiB, and what is held.
  * Threads   the loop's.
  */
 #ifndef TOCSIN_NET_TUNNEL_H

@@ -212,8 +212,8 @@ TEST(who_takes_nothing_for_long_is_cut)
 TEST(all_tunnels_together_hold_only_so_much)
 {
     struct raw_owner owner = raw_start();
-    struct follow follow = {.options.held_bytes_max = 16 * 1024};
-    char byte;
+    struct follow follow = {.options.held_bytes_max = 100};
+    static char rest[PIECE];
     follow_start(&follow, owner.address);
     int fd = follow_client(&follow);
     client_send(fd, REQUEST("/echo"));
@@ -223,10 +223,19 @@ TEST(all_tunnels_together_hold_only_so_much)
     while (send(far, piece, sizeof piece, MSG_NOSIGNAL) > 0)
         continue;
     assert_true(follow_until(&follow, follow_none_open));
-    assert_true(follow_look(&follow)->held_bytes_most <= 16 * 1024);
-    while (recv(fd, &byte, 1, 0) == 1)
+    while (recv(fd, rest, sizeof rest, 0) > 0)
         continue;
     (void)close(fd);
+    fd = follow_client(&follow); /* not even its head */
+    memset(rest, 'a', 200);
+    rest[200] = '\0';
+    client_send(fd, "GET / HTTP/1.1\r\nHost: x\r\nLong: ");
+    client_send(fd, rest);
+    client_send(fd, "\r\n\r\n");
+    client_expect_end(fd);
+    (void)close(fd);
+    assert_int_equal(follow_look(&follow)->refused, 1);
+    assert_true(follow_look(&follow)->held_bytes_most <= 100);
     (void)close(far);
     follow_stop(&follow);
     (void)close(owner.fd);
