@@ -15,6 +15,7 @@
 #ifndef TOCSIN_BASE_CLOCK_H
 #define TOCSIN_BASE_CLOCK_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 struct elapsed_time {
@@ -29,6 +30,8 @@ struct clock {
     struct elapsed_time (*elapsed)(void *arg);
     struct wall_time (*wall)(void *arg);
     void *arg;
+    /* How far behind the true one the wall may be at this moment; NULL: it is the true one. */
+    int64_t (*wall_error_ns)(void *arg);
 };
 
 extern const struct clock clock_system;
@@ -46,6 +49,11 @@ void clock_manual_advance(struct clock_manual *manual, int64_t ns);
 static inline struct elapsed_time clock_elapsed(const struct clock *clock)
 {
     return clock->elapsed(clock->arg);
+}
+
+static inline int64_t clock_wall_error_ns(const struct clock *clock)
+{
+    return clock->wall_error_ns == NULL ? 0 : clock->wall_error_ns(clock->arg);
 }
 
 static inline struct wall_time clock_wall(const struct clock *clock)

@@ -89,9 +89,14 @@ static struct wall_time wall(void *arg)
     return (struct wall_time){lines.low_ns == NONE ? 0 : shown_at(&lines, now)};
 }
 
+static int64_t wall_error_ns(void *arg)
+{
+    return shared_clock_error_ns(arg);
+}
+
 struct clock shared_clock_of(struct shared_clock *clock)
 {
-    return (struct clock){elapsed, wall, clock};
+    return (struct clock){elapsed, wall, clock, wall_error_ns};
 }
 
 int64_t shared_clock_error_ns(struct shared_clock *clock)

@@ -58,7 +58,7 @@ void shared_clock_release(struct shared_clock *clock);
 void shared_clock_sample(struct shared_clock *clock, struct elapsed_time before,
                          struct elapsed_time after, int64_t redis_us);
 
-/* Reads it, as long as it is there. */
+/* Reads it, as long as it is there; with its error. */
 struct clock shared_clock_of(struct shared_clock *clock);
 
 /* How far behind Redis's clock the wall may be at this moment. */

@@ -14,7 +14,8 @@
 #define MS INT64_C(1000000)
 
 enum {
-    SKEW_DRIFT_MAX_MS = 500, /* the wall clock is steered: past this, as if it were set */
+    SKEW_DRIFT_MAX_MS = 500,   /* the wall clock is steered: past this, as if it were set */
+    WALL_ERROR_MAX_MS = 10000, /* one that is said to be worse is of no use to anybody */
     SKEW_READS = 3,
     SKEW_READ_MAX_NS = 100000,
     REARM_A_TURN = 4096,
@@ -96,11 +97,16 @@ int64_t due_on_line(const struct engine *engine, int64_t due_ms, enum store_basi
 }
 
 /* Both rounded so that the line never goes on too far after a restart. */
+/* Who goes on from here may see the wall nearer to the true one than we do, and must not take that
+ * for time that has passed: so what our wall may lack counts as skew. */
 void due_save_time(struct engine *engine, struct store_time *ret_time)
 {
+    int64_t error = clock_wall_error_ns(&engine->clock);
+    if (error > WALL_ERROR_MAX_MS * MS)
+        error = WALL_ERROR_MAX_MS * MS;
     *ret_time = (struct store_time){
         .elapsed_ms = engine_now_ms(engine),
-        .skew_ms = ceil_ms(skew_ns(engine)),
+        .skew_ms = ceil_ms(skew_ns(engine) + error),
     };
     engine->time_unsaved = false;
 }

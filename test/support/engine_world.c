@@ -87,6 +87,7 @@ void world_start(struct world *world)
         .on_fatal = on_fatal,
         .arg = world,
     };
+    options.clock.wall_error_ns = world->wall_error_ns;
     struct tocsin_why why = {""};
     assert_int_equal(engine_create(&options, &world->engine, &why), TOCSIN_OK);
     world->kind = engine_add_kind(world->engine, &world->thing);

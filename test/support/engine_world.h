@@ -27,6 +27,7 @@ struct world {
     struct sim_backend sim;
     struct engine_limits limits;
     bool shared; /* the store is, with other nodes */
+    int64_t (*wall_error_ns)(void *arg);
     struct engine_kind thing;
     struct engine_kind other;
     unsigned kind;

@@ -66,3 +66,30 @@ TEST(more_records_than_the_limit_stop_the_load)
     assert_non_null(strstr(why.text, "299"));
     world_release(&world);
 }
+
+static int64_t five_ms(void *arg)
+{
+    (void)arg;
+    return 5 * WORLD_MS;
+}
+
+/* C-24: the wall of who takes over is nearer to the true one than that of who was before him. That
+ * is no time that has passed: a delay is not early by it. */
+TEST(a_delay_is_not_early_by_what_two_nodes_know_of_the_time)
+{
+    world_init(&world);
+    world.wall_error_ns = five_ms;
+    world_start(&world);
+    (void)world_make(&world, "a", engine_now_ms(world.engine) + 1000, "");
+    world_stop(&world);
+    world.clock.wall.ns += 4 * WORLD_MS;
+    world.clock.elapsed.ns = 5000 * WORLD_MS; /* of another machine */
+    world_start(&world);
+    world_pass(&world, 999);
+    world_settle(&world);
+    assert_int_equal(world.fired_count, 0);
+    world_pass(&world, 12); /* and late by no more than both errors */
+    world_settle(&world);
+    assert_int_equal(world.fired_count, 1);
+    world_release(&world);
+}

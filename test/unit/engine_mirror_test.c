@@ -126,6 +126,10 @@ TEST(what_is_refused_or_rolled_back_leaves_no_name)
     struct mirrored refused = {.name = "n", .value = "one", .answer = TOCSIN_CONFLICT};
     change(&refused);
     assert_int_equal(refused.status, TOCSIN_CONFLICT);
+    struct mirrored next = {.name = "x", .value = "", .alone = true};
+    change(&next);
+    world_settle(&world);
+    assert_int_equal(book.taken, 1);
     struct mirrored flying = {.name = "n", .value = "two"};
     struct mirrored open = {.name = "m", .value = "three"};
     change(&flying);
@@ -137,7 +141,7 @@ TEST(what_is_refused_or_rolled_back_leaves_no_name)
     struct mirrored after = {.name = "k", .value = "four"};
     change(&after);
     world_settle(&world);
-    assert_int_equal(book.taken, 1);
+    assert_int_equal(book.taken, 2);
     name_is("k", "four");
     world_release(&world);
 }
