@@ -186,10 +186,17 @@ static void print_info(struct bytes info)
                                          "incidents"};
     char text[256];
     struct bytes group;
-    static const char *const texts[] = {"version", "node", "store", "cluster", "clock"};
+    static const char *const texts[] = {"version", "node", "store", "clock"};
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
         if (fields_text(info, texts[i], text, sizeof text))
             table_line(texts[i], PAINT_PLAIN, "%s", text);
+    }
+    if (fields_raw(info, "cluster", &group)) {
+        if (fields_text(group, "role", text, sizeof text))
+            table_line("cluster", PAINT_PLAIN, "%s", text);
+        struct bytes owner;
+        if (fields_raw(group, "owner", &owner) && fields_text(owner, "node", text, sizeof text))
+            table_line("owner", PAINT_PLAIN, "%s", text);
     }
     table_line("epoch", PAINT_PLAIN, "%" PRId64, number(info, "epoch"));
     table_line("now", PAINT_PLAIN, "%s", when_local(number(info, "now_ms")).text);

@@ -48,12 +48,20 @@ static void on_timer_closed(uv_handle_t *handle)
     follower_end_when_through(follower);
 }
 
+void follower_retire(struct follower *follower)
+{
+    if (follower->retired)
+        return;
+    follower->retired = true;
+    follower->parts += (unsigned)follower->server_count;
+    for (size_t i = 0; i < follower->server_count; i++)
+        http_server_close(follower->servers[i], on_server_closed, follower);
+}
+
 static void close_servers(struct follower *follower)
 {
     follower->closing = true;
-    follower->parts = (unsigned)follower->server_count;
-    for (size_t i = 0; i < follower->server_count; i++)
-        http_server_close(follower->servers[i], on_server_closed, follower);
+    follower_retire(follower);
 }
 
 void follower_close(struct follower *follower, void (*closed)(void *arg), void *arg)
@@ -195,6 +203,7 @@ static void fill_options(struct follower *follower, const struct follower_option
     (void)snprintf(follower->header, sizeof follower->header, FORWARDED ": %s\r\n", given->node);
     options->node = follower->node;
     options->listen = NULL;
+    options->listen_fds = NULL;
     if (options->wait_ms == 0)
         options->wait_ms = WAIT_MS;
     if (options->connect_ms == 0)
@@ -208,12 +217,13 @@ static void fill_options(struct follower *follower, const struct follower_option
     follower->tunnels.write_timeout_ms = options->limits.write_timeout_ms;
 }
 
-static enum tocsin_status listen_on(struct follower *follower, const char *address,
+static enum tocsin_status listen_on(struct follower *follower, const char *address, int listen_fd,
                                     struct tocsin_why *ret_why)
 {
     struct http_server_options options = {
         .loop = follower->loop,
         .address = address,
+        .listen_fd = listen_fd,
         .limits = follower->options.limits,
         .on_request = on_request,
         .arg = follower,
@@ -243,7 +253,8 @@ enum tocsin_status follower_create(const struct follower_options *options,
     follower->servers = servers;
     fill_options(follower, options);
     for (size_t i = 0; i < options->listen_count && status == TOCSIN_OK; i++)
-        status = listen_on(follower, options->listen[i], ret_why);
+        status = listen_on(follower, options->listen[i],
+                           options->listen_fds != NULL ? options->listen_fds[i] : 0, ret_why);
     if (status != TOCSIN_OK) {
         close_servers(follower);
         follower_end_when_through(follower);

@@ -45,6 +45,7 @@ struct follower_options {
     const char *node;          /* who we are: printable, at most FOLLOWER_NODE_BYTES_MAX */
     const char *const *listen; /* "127.0.0.1:7400", "[::1]:0" */
     size_t listen_count;
+    const int *listen_fds;     /* NULL, or for each what listens there already: http_server.h */
     bool tls;                  /* pass through unread: the nodes share a certificate */
     struct http_limits limits; /* as the owner's */
     uint32_t wait_ms;          /* for an owner; 0: 3 000 */
@@ -83,6 +84,10 @@ struct follower_stats {
 };
 void follower_stats(const struct follower *follower, struct follower_stats *ret_stats);
 
+/* This node is to own the records itself: no more connections are taken here. Those that wait for an
+ * owner, and those that are passed on, stay; follower_set_owner with an address of our own serves
+ * them. */
+void follower_retire(struct follower *follower);
 /* Closes everything now. The loop must run on until closed, which may be NULL; it is freed by
  * then. */
 void follower_close(struct follower *follower, void (*closed)(void *arg), void *arg);

@@ -73,6 +73,7 @@ struct follower {
     uv_timer_t timer;
     bool ticking;
     bool closing;
+    bool retired;
     unsigned parts; /* servers and timer: not yet closed */
     void (*closed)(void *arg);
     void *closed_arg;

@@ -469,6 +469,16 @@ static void failed(struct engine *engine, enum tocsin_status status)
     list_settled(engine);
 }
 
+void engine_abandon(struct engine *engine)
+{
+    engine->dead = true; /* who comes now is refused at once */
+    engine->commit_under_way = false;
+    failed(engine, TOCSIN_UNAVAILABLE);
+    live_wake_all(engine, TOCSIN_UNAVAILABLE);
+    while (engine->waiting.count > 0)
+        change_end(engine, change_list_pop(&engine->waiting), TOCSIN_UNAVAILABLE);
+}
+
 void engine_committed(struct engine *engine, enum tocsin_status status, const char *why)
 {
     assert(engine->commit_under_way);

@@ -121,6 +121,10 @@ struct engine_options {
 enum tocsin_status engine_create(const struct engine_options *options, struct engine **ret_engine,
                                  struct tocsin_why *ret_why);
 void engine_destroy(struct engine *engine);
+/* Before that, when those who wait for changes and gets live on: each is told UNAVAILABLE, whatever
+ * becomes of what the store was given. Nothing is run or handed over any more; the backend has
+ * ended what it had. */
+void engine_abandon(struct engine *engine);
 bool engine_shared(const struct engine *engine);
 
 /* Before engine_load. The kind is not copied. */

@@ -420,6 +420,8 @@ bool live_fetch(struct engine *engine, struct live *live);
 void live_rest(struct engine *engine, struct live *live);
 void live_send_wishes(struct engine *engine);
 void live_free_all(struct engine *engine);
+/* All who wait for a doc. */
+void live_wake_all(struct engine *engine, enum tocsin_status status);
 
 /* change.c */
 /* A copy of the wish, to be run now or later. */

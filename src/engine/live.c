@@ -330,6 +330,15 @@ void live_free_all(struct engine *engine)
     }
 }
 
+void live_wake_all(struct engine *engine, enum tocsin_status status)
+{
+    for (uint32_t at = 1; at < engine->index.end && engine->doc_waiters > 0; at++) {
+        struct live *live = engine->index.entries[at].live;
+        if (live != NULL)
+            wake_all(engine, live, status);
+    }
+}
+
 /* ---- reading what is committed */
 
 struct get {

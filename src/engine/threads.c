@@ -20,6 +20,7 @@ struct engine_threads {
     pthread_cond_t to_write;
     pthread_cond_t to_read;
     bool stop;
+    bool joined;
     const struct store_batch *batch; /* for the writer to take */
     bool committed;
     enum tocsin_status status;
@@ -62,8 +63,8 @@ static void *read_all(void *arg)
         while (threads->wanted == NULL && !threads->stop)
             (void)pthread_cond_wait(&threads->to_read, &threads->lock);
         struct engine_read *read = threads->wanted;
-        if (read == NULL)
-            break;
+        if (read == NULL || threads->stop)
+            break; /* a store that does not answer would be waited for once for each of them */
         threads->wanted = read->next;
         if (threads->wanted == NULL)
             threads->wanted_end = &threads->wanted;
@@ -160,19 +161,45 @@ enum tocsin_status threads_create(struct store *store, void (*post)(void *arg), 
     return TOCSIN_NO_MEMORY;
 }
 
-void threads_destroy(struct engine_threads *threads)
+void threads_stop(struct engine_threads *threads)
 {
-    if (threads == NULL)
+    if (threads == NULL || threads->joined)
         return;
     stop(threads);
     (void)pthread_join(threads->writer, NULL);
     (void)pthread_join(threads->reader, NULL);
+    threads->joined = true;
+}
+
+void threads_destroy(struct engine_threads *threads)
+{
+    if (threads == NULL)
+        return;
+    threads_stop(threads);
     release(threads);
 }
 
 const struct engine_backend *threads_backend(struct engine_threads *threads)
 {
     return &threads->backend;
+}
+
+static void tell_reads(struct engine *engine, struct engine_read *read)
+{
+    while (read != NULL) {
+        struct engine_read *next = read->next;
+        engine_read_done(engine, read);
+        read = next;
+    }
+}
+
+void threads_take_reads(struct engine_threads *threads, struct engine *engine)
+{
+    assert(threads->joined);
+    struct engine_read *read = threads->read;
+    threads->read = NULL;
+    threads->read_end = &threads->read;
+    tell_reads(engine, read);
 }
 
 void threads_take(struct engine_threads *threads, struct engine *engine)
@@ -188,9 +215,5 @@ void threads_take(struct engine_threads *threads, struct engine *engine)
     (void)pthread_mutex_unlock(&threads->lock);
     if (committed)
         engine_committed(engine, status, why.text);
-    while (read != NULL) {
-        struct engine_read *next = read->next;
-        engine_read_done(engine, read);
-        read = next;
-    }
+    tell_reads(engine, read);
 }

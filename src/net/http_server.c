@@ -10,9 +10,9 @@
 #include <unistd.h>
 
 #include "net/http_inside.h"
+#include "net/listener.h"
 
 enum {
-    BACKLOG = 1024,
     ACCEPT_PER_TURN = 64,
     BACKOFF_MS = 100,
     HEADERS_MAX = 1000,
@@ -186,30 +186,18 @@ static void on_connection(uv_poll_t *poll, int status, int events)
 
 /* Creating. */
 
-static enum tocsin_status refuse(struct tocsin_why *why, const char *address, int error)
-{
-    (void)snprintf(why->text, sizeof why->text, "cannot listen on %s: %s", address,
-                   strerror(error));
-    return error == EADDRINUSE ? TOCSIN_BUSY : TOCSIN_INVALID;
-}
-
-static enum tocsin_status listen_on(struct http_server *server, const char *text,
+static enum tocsin_status listen_on(struct http_server *server,
+                                    const struct http_server_options *options,
                                     struct tocsin_why *ret_why)
 {
-    struct sockaddr_storage address;
-    socklen_t size;
-    int on = 1;
-    enum tocsin_status status = address_parse(text, &address, &size, ret_why);
-    if (status != TOCSIN_OK)
-        return status;
-    server->fd = socket(address.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-    if (server->fd < 0 || setsockopt(server->fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) != 0 ||
-        bind(server->fd, (struct sockaddr *)&address, size) != 0 ||
-        listen(server->fd, BACKLOG) != 0 ||
-        getsockname(server->fd, (struct sockaddr *)&address, &size) != 0)
-        return refuse(ret_why, text, errno);
-    address_format(&address, server->address);
-    return TOCSIN_OK;
+    if (options->listen_fd == 0)
+        return listener_open(options->address, &server->fd, server->address, ret_why);
+    server->fd = listener_again(options->listen_fd, server->address);
+    if (server->fd >= 0)
+        return TOCSIN_OK;
+    (void)snprintf(ret_why->text, sizeof ret_why->text, "cannot go on listening on %s: %s",
+                   options->address, strerror(errno));
+    return TOCSIN_FULL;
 }
 
 static enum tocsin_status check_limits(const struct http_limits *limits, struct tocsin_why *ret_why)
@@ -281,7 +269,7 @@ enum tocsin_status http_server_create(const struct http_server_options *options,
         status =
             tls_context_create(options->tls_certificate, options->tls_key, &server->tls, ret_why);
     if (status == TOCSIN_OK)
-        status = listen_on(server, options->address, ret_why);
+        status = listen_on(server, options, ret_why);
     if (status != TOCSIN_OK) {
         free_server(server);
         return status;

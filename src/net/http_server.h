@@ -55,6 +55,8 @@ struct http_exchange;
 struct http_server_options {
     struct loop *loop;
     const char *address;         /* "127.0.0.1:7400", "[::1]:0" */
+    int listen_fd;               /* 0: none; else it listens already (listener.h), and goes on
+                                    doing so when this server is drained or closed */
     const char *tls_certificate; /* file names, PEM; NULL: no TLS */
     const char *tls_key;
     struct http_limits limits;

@@ -43,8 +43,8 @@ enum {
 
 enum config_source { CONFIG_DEFAULT, CONFIG_FILE, CONFIG_ENVIRONMENT, CONFIG_FLAG };
 
+enum config_store { CONFIG_SQLITE, CONFIG_MEMORY, CONFIG_REDIS };
 /* In the order of the words in the table. */
-enum config_store { CONFIG_SQLITE, CONFIG_MEMORY };
 enum config_clock { CONFIG_CLOCK_SYSTEM, CONFIG_CLOCK_MANUAL };
 enum config_renewal_engine { CONFIG_TIME_WHEEL, CONFIG_SCHEDULED };
 enum config_history { CONFIG_HISTORY_FAILURES, CONFIG_HISTORY_ALL, CONFIG_HISTORY_NONE };
@@ -176,10 +176,17 @@ struct config_histories {
     unsigned tasks; /* enum config_history */
 };
 
+/* Several nodes on one Redis. */
+struct config_cluster {
+    char *address; /* "": the first of listen */
+    uint64_t lease;
+    uint64_t renew;
+};
+
 struct config {
     struct config_list listen;
     char *data;
-    unsigned store; /* enum config_store */
+    char *store; /* config_store_kind */
     char *node;
     struct config_instance instance;
     unsigned clock; /* enum config_clock */
@@ -197,6 +204,7 @@ struct config {
     struct config_countdown countdown;
     struct config_gomoku gomoku;
     struct config_redis redis;
+    struct config_cluster cluster;
 
     bool accept_loss;                 /* a flag for one start, in no file */
     uint8_t sources[CONFIG_ROWS_MAX]; /* enum config_source of each row of the table */
@@ -230,6 +238,11 @@ enum tocsin_status config_set(struct config *config, const char *path, const cha
 
 /* Does it make sense as a whole? Reads the token files. Once, after all sources. */
 enum tocsin_status config_finish(struct config *config, struct config_why *ret_why);
+
+enum config_store config_store_kind(const struct config *config);
+/* For people: "sqlite", or "redis://user:***@host:6379/0" without the password. */
+enum { CONFIG_STORE_SHOWN_BYTES = 1024 };
+void config_store_shown(const struct config *config, char ret_text[CONFIG_STORE_SHOWN_BYTES]);
 
 /* What the HTTP server is told of it. */
 void config_http_limits(const struct config *config, struct http_limits *ret_limits);

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 
 #include "server/config.h"
 #include "server/config_form.h"
@@ -172,6 +173,66 @@ static enum tocsin_status name_node(struct config *config, struct config_why *re
     return TOCSIN_OK;
 }
 
+/* ---- several nodes */
+
+enum config_store config_store_kind(const struct config *config)
+{
+    return strcmp(config->store, "sqlite") == 0   ? CONFIG_SQLITE
+           : strcmp(config->store, "memory") == 0 ? CONFIG_MEMORY
+                                                  : CONFIG_REDIS;
+}
+
+void config_store_shown(const struct config *config, char ret_text[CONFIG_STORE_SHOWN_BYTES])
+{
+    config_form_hide(config->store, ret_text, CONFIG_STORE_SHOWN_BYTES);
+}
+
+/* C-05. Two nodes that are both n1 would be hard to tell apart. */
+static enum tocsin_status name_by_chance(struct config *config)
+{
+    uint32_t chance;
+    char name[24];
+    if (source_of(config, "node") != CONFIG_DEFAULT || config->instance.id[0] != '\0')
+        return TOCSIN_OK;
+    if (getrandom(&chance, sizeof chance, 0) != (ssize_t)sizeof chance)
+        return TOCSIN_NO_MEMORY;
+    (void)snprintf(name, sizeof name, "tocsin-%08x", chance);
+    char *copy = strdup(name);
+    if (copy == NULL)
+        return TOCSIN_NO_MEMORY;
+    free(config->node);
+    config->node = copy;
+    return TOCSIN_OK;
+}
+
+static enum tocsin_status check_cluster(struct config *config, struct config_why *ret_why)
+{
+    struct config_spot address = spot_of("cluster.address");
+    struct config_spot renew = spot_of("cluster.renew");
+    struct config_spot clock = spot_of("clock");
+    char times[2][CONFIG_NUMBER_BYTES];
+    if (3 * config->cluster.renew > config->cluster.lease) {
+        config_value_format_number(CONFIG_TIME, config->cluster.renew, times[0]);
+        config_value_format_number(CONFIG_TIME, config->cluster.lease, times[1]);
+        return config_refuse(ret_why, &renew,
+                             "%s is more than a third of cluster.lease (%s): a renewal or two that "
+                             "fail must not lose the lease",
+                             times[0], times[1]);
+    }
+    if (config_store_kind(config) != CONFIG_REDIS)
+        return TOCSIN_OK;
+    if (config->clock == CONFIG_CLOCK_MANUAL)
+        return config_refuse(ret_why, &clock,
+                             "manual, but the store is a Redis that nodes share, whose time is the "
+                             "time of all: the manual clock is for sqlite and memory");
+    if (config->cluster.address[0] == '\0' && config_form_wildcard(config->listen.items[0]))
+        return config_refuse(ret_why, &address,
+                             "is not given, and %s (listen) does not say where other nodes reach "
+                             "this one: give a name or an address with a port",
+                             config->listen.items[0]);
+    return name_by_chance(config);
+}
+
 enum tocsin_status config_finish(struct config *config, struct config_why *ret_why)
 {
     enum tocsin_status status = check_tokens(config, ret_why);
@@ -185,5 +246,7 @@ enum tocsin_status config_finish(struct config *config, struct config_why *ret_w
         status = check_limits(&config->limits, ret_why);
     if (status == TOCSIN_OK)
         status = check_redis(&config->redis.servers, ret_why);
+    if (status == TOCSIN_OK)
+        status = check_cluster(config, ret_why);
     return status;
 }

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "server/config.h"
 #include "net/redis/redis_url.h"
+#include "server/config.h"
 
 #define DIGITS "0123456789"
 #define LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -82,6 +82,23 @@ bool config_form_host(const char *text)
            (text[size] == '\0' || is_port(text + size + 1));
 }
 
+bool config_form_reach(const char *text)
+{
+    const char *colon = strrchr(text, ':');
+    return config_form_host(text) && colon != NULL && is_port(colon + 1) &&
+           strcmp(colon, ":0") != 0;
+}
+
+bool config_form_wildcard(const char *address)
+{
+    char host[INET6_ADDRSTRLEN];
+    unsigned char bytes[sizeof(struct in6_addr)] = {0};
+    static const unsigned char none[sizeof bytes];
+    bool six;
+    return split(address, host, &six) && inet_pton(six ? AF_INET6 : AF_INET, host, bytes) == 1 &&
+           memcmp(bytes, none, sizeof bytes) == 0;
+}
+
 bool config_form_origin(const char *text)
 {
     static const char *const schemes[] = {"http://", "https://"};
@@ -101,6 +118,25 @@ bool config_form_token(const char *text)
 }
 
 /* ---- Redis */
+
+bool config_form_store(const char *text)
+{
+    struct redis_url url;
+    if (strcmp(text, "sqlite") == 0 || strcmp(text, "memory") == 0)
+        return true;
+    return redis_url_split(text, &url) && !bytes_are(url.password, "***") && url.user.size <= 255;
+}
+
+void config_form_hide(const char *text, char *ret_text, size_t size)
+{
+    struct redis_url url;
+    if (!redis_url_split(text, &url) || url.password.at == NULL) {
+        (void)snprintf(ret_text, size, "%s", text);
+        return;
+    }
+    (void)snprintf(ret_text, size, "redis://%.*s:***%s", (int)url.user.size,
+                   url.user.at != NULL ? url.user.at : "", url.password.at + url.password.size);
+}
 
 bool config_form_secret(const char *text)
 {

@@ -23,6 +23,16 @@ bool config_form_origin(const char *text);
 /* CONFIG_TOKEN_BYTES_MIN to _MAX of the characters that a bearer token may have. */
 bool config_form_token(const char *text);
 
+/* The same with a port that is not 0. */
+bool config_form_reach(const char *text);
+/* Of an address in digits: it stands for all addresses of the machine. */
+bool config_form_wildcard(const char *address);
+
+/* sqlite, memory, or where a Redis is (net/redis/redis_url.h), whose password is not ***. */
+bool config_form_store(const char *text);
+/* The text with *** for the password. */
+void config_form_hide(const char *text, char *ret_text, size_t size);
+
 /* Anything but what stands for a hidden one. */
 bool config_form_secret(const char *text);
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "server/config.h"
+#include "server/config_form.h"
 #include "server/config_table.h"
 #include "server/config_value.h"
 
@@ -86,6 +87,14 @@ static void put_hidden(struct buffer *out, const char *text)
     put_text(out, shown);
 }
 
+/* The same, with the user and stars. */
+static void put_without_password(struct buffer *out, const char *text)
+{
+    char shown[CONFIG_STORE_SHOWN_BYTES];
+    config_form_hide(text, shown, sizeof shown);
+    put_text(out, shown);
+}
+
 static void put_list(const struct config_list *list, size_t indent, bool hide, struct buffer *out)
 {
     buffer_append_text(out, list->count == 0 ? " []\n" : "\n");
@@ -130,6 +139,8 @@ static void put_value(const struct config_row *row, const struct config *config,
         buffer_append_byte(out, ' ');
         if (row->form->secret && !secrets && (*(char *const *)value)[0] != '\0')
             put_text(out, "(hidden)");
+        else if (row->form->url && !secrets)
+            put_without_password(out, *(char *const *)value);
         else
             put_text(out, *(char *const *)value);
         return;

@@ -23,8 +23,11 @@ static const struct config_form form_host = {"a name such as timers.example.org 
 static const struct config_form form_origin = {"an origin such as https://app.example.org",
                                                config_form_origin, NULL};
 static const struct config_form form_token = {"a token", config_form_token, NULL};
-static const struct config_form form_store = {.words =
-                                                  (const char *const[]){"sqlite", "memory", NULL}};
+static const struct config_form form_store = {
+    "sqlite, memory, or redis://[user:password@]host[:port][/database]", config_form_store, NULL,
+    .url = true};
+static const struct config_form form_reach = {
+    "a name or an address with a port, such as 10.0.0.1:7400", config_form_reach, NULL};
 static const struct config_form form_clock = {.words =
                                                   (const char *const[]){"system", "manual", NULL}};
 static const struct config_form form_level = {

@@ -26,6 +26,7 @@ struct config_form {
     bool (*fits)(const char *text);
     const char *const *words; /* of a choice, the last one NULL */
     bool secret;              /* it has a password in it, which is not shown */
+    bool url;                 /* it may have one before an @, which is not shown */
 };
 
 struct config_row {
@@ -55,7 +56,8 @@ struct config_row {
     CONFIG_TABLE_WS(ROW)                                                                           \
     CONFIG_TABLE_COUNTDOWN(ROW)                                                                    \
     CONFIG_TABLE_GOMOKU(ROW)                                                                       \
-    CONFIG_TABLE_REDIS(ROW)
+    CONFIG_TABLE_REDIS(ROW)                                                                        \
+    CONFIG_TABLE_CLUSTER(ROW)
 
 #define CONFIG_TABLE_GENERAL(ROW)                                                                  \
     ROW(listen, LIST, "127.0.0.1:7400", 1, 16, address,                                            \
@@ -63,9 +65,12 @@ struct config_row {
         "addresses are allowed.")                                                                  \
     ROW(data, TEXT, "tocsin-data", 1, 4000, any,                                                   \
         "The folder of the store; made when it is not there.")                                     \
-    ROW(store, CHOICE, "sqlite", 0, 0, store,                                                      \
-        "Where tasks are kept. What is in memory is gone with the process: for tests only.")       \
-    ROW(node, TEXT, "n1", 1, 64, name, "The name of this node, in answers, logs and fences.")      \
+    ROW(store, TEXT, "sqlite", 1, 1000, store,                                                     \
+        "Where records are kept: in files (sqlite), or in a Redis that several nodes share. What " \
+        "is in memory is gone with the process: for tests only.")                                  \
+    ROW(node, TEXT, "n1", 1, 64, name,                                                             \
+        "The name of this node, in answers, logs and fences. With a Redis that is shared, and "    \
+        "without a name, it is tocsin- and a few letters of chance.")                              \
     ROW(clock, CHOICE, "system", 0, 0, clock,                                                      \
         "The manual clock stands still until POST /v1/clock/advance moves it: for tests only.")    \
     ROW(tokens, TOKENS, "", 0, 64, token,                                                          \
@@ -219,6 +224,16 @@ struct config_row {
         "Milliseconds: what is due within one tick goes out together.")                            \
     ROW(redis.renewal.time_wheel.ticks_per_wheel, NUMBER, "512", 2, 65536, none,                   \
         "Slots of the wheel; what lies beyond them is kept on further levels.")
+
+#define CONFIG_TABLE_CLUSTER(ROW)                                                                  \
+    ROW(cluster.address, TEXT, "", 0, 280, reach,                                                  \
+        "With a Redis that is shared: where other nodes reach this one. None: the first address "  \
+        "of listen.")                                                                              \
+    ROW(cluster.lease, TIME, "5s", 300, 60 * CONFIG_SECOND, none,                                  \
+        "How long the node that does the work may be silent before another takes over. The same "  \
+        "on all nodes.")                                                                           \
+    ROW(cluster.renew, TIME, "1500ms", 50, 20 * CONFIG_SECOND, none,                               \
+        "How often it says that it is there; at most a third of cluster.lease.")
 
 extern const struct config_row config_table[];
 extern const size_t config_table_count;

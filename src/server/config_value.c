@@ -53,7 +53,7 @@ enum tocsin_status config_refuse_value(struct config_why *ret_why, const struct 
     struct buffer allowed;
     buffer_init(&allowed, sizeof ret_why->text);
     config_row_allowed(row, &allowed);
-    if (row->form->secret)
+    if (row->form->secret || (row->form->url && memchr(found.at, '@', found.size) != NULL))
         found = bytes_of("(hidden)");
     (void)config_refuse(ret_why, spot, "found '%.*s', allowed is %.*s", config_quoted(found),
                         found.at, (int)allowed.size, allowed.data);

@@ -19,12 +19,19 @@
 #include "service/task/tasks.h"
 #include "service/task/uuid.h"
 
-enum server_phase { SERVER_STARTING, SERVER_READY, SERVER_DRAINING, SERVER_STOPPED };
+enum server_phase {
+    SERVER_FOLLOWING, /* another node owns the records: there is no engine */
+    SERVER_STARTING,
+    SERVER_READY,
+    SERVER_DRAINING,
+    SERVER_STOPPED
+};
 
 struct subscriber;
 struct advance;
 struct ws;
 struct keeper;
+struct shared;
 
 struct server {
     const struct config *config;
@@ -52,6 +59,9 @@ struct server {
     struct uuid_source uuids;
     uint64_t chance_state[4];
     struct signals *signals;
+    struct shared *shared; /* shared.c; NULL: this node is alone */
+    bool stopping;         /* a signal came */
+    bool said_ready;
     struct subscriber *subscribers;     /* events.c */
     struct advance *advances;           /* operations.c */
     struct ws *ws;                      /* routes_ws.c */

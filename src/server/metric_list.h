@@ -100,6 +100,7 @@ enum { METRIC_LEVELS = 16 };
     METRIC_TABLE_STORE(ROW)                                                                        \
     METRIC_TABLE_HTTP(ROW)                                                                         \
     METRIC_TABLE_WS(ROW)                                                                           \
+    METRIC_TABLE_CLUSTER(ROW)                                                                      \
     METRIC_TABLE_PROCESS(ROW)
 
 #define METRIC_TABLE_TASKS(ROW)                                                                    \
@@ -315,6 +316,22 @@ enum { METRIC_LEVELS = 16 };
         "Messages that clients answered with NACK, since start.")                                  \
     ROW(WS_PENDING, GAUGE, ONE, NONE, NO, "ws_publications_pending",                               \
         "Published messages that are not given to all subscribers yet.")
+
+#define METRIC_TABLE_CLUSTER(ROW)                                                                  \
+    ROW(CLUSTER_OWNER, GAUGE, ONE, NONE, NO, "cluster_owner",                                      \
+        "1 while this node owns the records, else 0; a node that is alone always does.")           \
+    ROW(CLUSTER_TAKEOVERS, COUNTER, ONE, NONE, NO, "cluster_takeovers_total",                      \
+        "Times this node got the lease, since start.")                                             \
+    ROW(CLUSTER_LOST, COUNTER, ONE, NONE, NO, "cluster_leases_lost_total",                         \
+        "Of these, those that ended without being given up, since start.")                         \
+    ROW(CLUSTER_RENEW_FAILURES, COUNTER, ONE, NONE, NO, "cluster_renew_failures_total",            \
+        "Renewals of the lease that Redis did not answer, since start.")                           \
+    ROW(CLUSTER_TUNNELS, GAUGE, ONE, NONE, NO, "cluster_tunnels",                                  \
+        "Connections that are passed on to the owner.")                                            \
+    ROW(CLUSTER_FORWARDED, COUNTER, ONE, NONE, NO, "cluster_forwarded_total",                      \
+        "Connections that were passed on to the owner, since this node follows.")                  \
+    ROW(CLUSTER_REFUSED, COUNTER, ONE, NONE, NO, "cluster_forward_refused_total",                  \
+        "Connections that could not be passed on to an owner, since this node follows.")
 
 #define METRIC_TABLE_PROCESS(ROW)                                                                  \
     ROW(LOG_LINES, COUNTER, ONE, NONE, NO, "log_lines_total", "Lines logged, since start.")        \

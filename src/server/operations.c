@@ -9,6 +9,7 @@
 #include "server/keeper.h"
 #include "server/live.h"
 #include "server/openapi.h"
+#include "server/shared.h"
 
 /* Timers that are looked at to say how many a level has. */
 enum { WHEEL_SAMPLE = 65536 };
@@ -22,6 +23,7 @@ struct health {
     bool warning;
     const char *reasons[12];
     size_t count;
+    char redis[300]; /* room for one of them */
 };
 
 static void note(struct health *health, bool holds, bool down, const char *reason)
@@ -40,8 +42,30 @@ static bool renewals_are_off(struct server *server)
     return !keeper_enabled(server->keeper) && stats.active > 0;
 }
 
+/* Of several nodes: is there an owner, and does Redis answer? */
+static void look_at_cluster(struct server *server, struct health *health)
+{
+    struct owner_state state;
+    bool following = server->phase == SERVER_FOLLOWING;
+    if (server->shared == NULL)
+        return;
+    shared_describe(server, &state);
+    (void)snprintf(health->redis, sizeof health->redis, "%s: %s",
+                   following ? "Redis is not reached, so no node can take over"
+                             : "Redis is not reached, and this node stops when its lease ends",
+                   state.why.text);
+    note(health, !state.reached, following, health->redis);
+    note(health, following && state.reached && !state.held, false,
+         "no node owns the records: one takes over soon");
+    note(health, following && state.reached && state.held && state.epoch == 0, false,
+         "the node that owns the records is loading them");
+}
+
 static void look(struct server *server, struct health *health)
 {
+    look_at_cluster(server, health);
+    if (server->phase == SERVER_FOLLOWING)
+        return; /* the rest is the owner's */
     struct engine_stats stats;
     struct tasks_stats tasks;
     engine_describe(server->engine, &stats);
@@ -101,25 +125,38 @@ void operations_health(const struct route_request *request)
     for (size_t i = 0; i < health.count; i++)
         json_write_text(&writer, health.reasons[i]);
     json_write_array_end(&writer);
-    write_renewals(&writer, request->server);
+    if (request->server->phase != SERVER_FOLLOWING)
+        write_renewals(&writer, request->server);
     json_write_object_end(&writer);
     answer_json(request->server, request->exchange, health.down ? 503 : 200,
                 (struct bytes){out.data, out.size}, 0);
     buffer_release(&out);
 }
 
+/* A follower is, when there is somebody to pass requests on to. */
+static bool is_ready(struct server *server)
+{
+    struct owner_state state;
+    if (server->phase != SERVER_FOLLOWING)
+        return server->phase == SERVER_READY;
+    shared_describe(server, &state);
+    return state.reached && state.held && state.epoch > 0;
+}
+
 void operations_ready(const struct route_request *request)
 {
-    if (request->server->phase == SERVER_READY) {
+    enum server_phase phase = request->server->phase;
+    if (is_ready(request->server)) {
         answer_json(request->server, request->exchange, 200, bytes_of("{\"ready\":true}"), 0);
         return;
     }
     answer_problem(request->server, request->exchange,
                    &(struct problem){.status = 503,
                                      .code = "UNAVAILABLE",
-                                     .detail = request->server->phase == SERVER_STARTING
-                                                   ? "it is starting"
-                                                   : "it is stopping"});
+                                     .detail = phase == SERVER_FOLLOWING
+                                                   ? "no node owns the records now"
+                                               : phase == SERVER_STARTING ? "it is starting"
+                                                                          : "it is stopping"});
 }
 
 /* ---- metrics: gauges are set as they are asked for */
@@ -200,12 +237,28 @@ static void set_leases(struct server *server)
     set(server, M_NAMED_FENCED, leases.fenced);
 }
 
-void operations_metrics(const struct route_request *request)
+static void set_cluster(struct server *server)
 {
-    struct server *server = request->server;
+    struct owner_state state;
+    struct follower_stats follower;
+    set(server, M_CLUSTER_OWNER, server->phase != SERVER_FOLLOWING);
+    if (server->shared == NULL)
+        return;
+    shared_describe(server, &state);
+    shared_follower_stats(server, &follower);
+    set(server, M_CLUSTER_TAKEOVERS, state.won);
+    set(server, M_CLUSTER_LOST, state.lost);
+    set(server, M_CLUSTER_RENEW_FAILURES, state.renew_failures);
+    set(server, M_CLUSTER_TUNNELS, follower.tunnels);
+    set(server, M_CLUSTER_FORWARDED, follower.forwarded);
+    set(server, M_CLUSTER_REFUSED, follower.refused);
+}
+
+/* What only the node has that owns the records. */
+static void set_owned(struct server *server)
+{
     struct engine_stats engine;
     struct tasks_stats tasks;
-    struct buffer out;
     engine_describe(server->engine, &engine);
     tasks_describe(server->tasks, &tasks);
     set(server, M_TASKS_ACTIVE, tasks.waiting_tasks);
@@ -228,10 +281,6 @@ void operations_metrics(const struct route_request *request)
     set(server, M_COMMANDS_LIMIT, engine_limits_default.waiting);
     set(server, M_STORE_RECORDS, engine.puts);
     set(server, M_STORE_FULL, engine.store == TOCSIN_NO_SPACE);
-    set(server, M_LOG_LINES, server->log.written);
-    set(server, M_LOG_DROPPED, server->log.dropped);
-    set(server, M_LOG_SUPPRESSED, server->log.suppressed);
-    metrics_forget_names(&server->metrics);
     tasks_each_queue(server->tasks, set_queue, &server->metrics);
     set_wheel(server);
     set_store(server);
@@ -239,6 +288,19 @@ void operations_metrics(const struct route_request *request)
     ws_set_metrics(server);
     live_set_metrics(server);
     keeper_set_metrics(server);
+}
+
+void operations_metrics(const struct route_request *request)
+{
+    struct server *server = request->server;
+    struct buffer out;
+    metrics_forget_names(&server->metrics);
+    if (server->phase != SERVER_FOLLOWING)
+        set_owned(server);
+    set_cluster(server);
+    set(server, M_LOG_LINES, server->log.written);
+    set(server, M_LOG_DROPPED, server->log.dropped);
+    set(server, M_LOG_SUPPRESSED, server->log.suppressed);
     metric_list_read_process(&server->metrics);
     buffer_init(&out, ANSWER_BYTES_MAX);
     metrics_write(&server->metrics, &out);
@@ -308,9 +370,46 @@ static void write_counts(struct json_writer *writer, struct server *server)
     json_write_object_end(writer);
 }
 
+static void write_cluster(struct json_writer *writer, struct server *server)
+{
+    struct owner_state state;
+    bool following = server->phase == SERVER_FOLLOWING;
+    json_write_key(writer, "cluster");
+    json_write_object(writer);
+    json_write_key(writer, "role");
+    json_write_text(writer, server->shared == NULL ? "solo" : following ? "follower" : "owner");
+    if (server->shared != NULL) {
+        shared_describe(server, &state);
+        json_write_key(writer, "owner");
+        if (state.held) {
+            json_write_object(writer);
+            json_write_key(writer, "node");
+            json_write_text(writer, state.node);
+            json_write_key(writer, "address");
+            json_write_text(writer, state.address);
+            json_write_object_end(writer);
+        } else {
+            json_write_null(writer);
+        }
+        json_write_key(writer, "epoch");
+        json_write_uint64(writer, shared_epoch(server));
+        json_write_key(writer, "lease_ms");
+        json_write_uint64(writer, server->config->cluster.lease);
+        json_write_key(writer, "takeovers");
+        json_write_uint64(writer, state.won);
+    }
+    json_write_object_end(writer);
+}
+
+static const char *store_name(const struct server *server)
+{
+    return server->store != NULL ? server->store->ops->name : "redis";
+}
+
 void operations_info(const struct route_request *request)
 {
     struct server *server = request->server;
+    bool following = server->phase == SERVER_FOLLOWING;
     struct buffer out;
     struct json_writer writer;
     buffer_init(&out, ANSWER_BYTES_MAX);
@@ -321,19 +420,20 @@ void operations_info(const struct route_request *request)
     json_write_key(&writer, "node");
     json_write_text(&writer, server->config->node);
     json_write_key(&writer, "store");
-    json_write_text(&writer, server->store->ops->name);
-    json_write_key(&writer, "cluster");
-    json_write_text(&writer, "solo");
+    json_write_text(&writer, store_name(server));
+    write_cluster(&writer, server);
     json_write_key(&writer, "epoch");
-    json_write_uint64(&writer, engine_epoch(server->engine));
+    json_write_uint64(&writer, following ? shared_epoch(server) : engine_epoch(server->engine));
     json_write_key(&writer, "clock");
     json_write_text(&writer, server->config->clock == CONFIG_CLOCK_MANUAL ? "manual" : "system");
     json_write_key(&writer, "now_ms");
-    json_write_int64(&writer, engine_wall_ms(server->engine));
+    json_write_int64(&writer, following ? clock_wall(&server->clock).ns / 1000000
+                                        : engine_wall_ms(server->engine));
     json_write_key(&writer, "misfire_grace_ms");
     json_write_uint64(&writer, server->config->misfire_grace);
     write_limits(&writer, &server->config->limits);
-    write_counts(&writer, server);
+    if (!following)
+        write_counts(&writer, server);
     json_write_object_end(&writer);
     answer_json(server, request->exchange, 200, (struct bytes){out.data, out.size}, 0);
     buffer_release(&out);

@@ -9,6 +9,7 @@
 
 #include "net/address.h"
 #include "server/inside.h"
+#include "server/shared.h"
 
 const struct route server_routes[] = {
     {HTTP_POST, "/v1/tasks", ROUTE_JSON, ROUTE_TOKEN, ROUTE_TASKS, task_create},
@@ -169,6 +170,10 @@ static bool host_allowed(const struct server *server, struct bytes host)
     for (size_t i = 0; i < server->http_count; i++) {
         if (server->http[i] != NULL &&
             same_name(host, bytes_of(http_server_address(server->http[i]))))
+            return true;
+    }
+    for (size_t i = 0; server->shared != NULL && i < server->config->listen.count; i++) {
+        if (same_name(host, bytes_of(shared_address(server, i))))
             return true;
     }
     const struct config_list *allowed = &server->config->allowed_hosts;
@@ -340,6 +345,12 @@ void route_on_request(void *arg, struct http_exchange *exchange, const struct ht
     struct route_request request = {.server = server, .exchange = exchange, .http = http};
     struct bytes param = {0};
     server->under_way++;
+    if (server->phase != SERVER_FOLLOWING && !shared_may_act(server)) {
+        (void)refuse(server, exchange, 503, "UNAVAILABLE",
+                     "this node does not own the records any more; try again", "Retry-After: 1\r\n",
+                     REFUSED_UNAVAILABLE);
+        return;
+    }
     if (!from_here(server, exchange, http) || !known(&request, &param) || !may_ask(&request))
         return;
     if (!content_type_fits(http, request.route->body)) {

@@ -12,8 +12,8 @@
 #include <uv.h>
 
 #include "base/notify.h"
-#include "server/keeper.h"
-#include "server/live.h"
+#include "server/shared.h"
+#include "server/term.h"
 
 #define MS INT64_C(1000000)
 
@@ -45,76 +45,14 @@ static bool seed_chance(struct server *server)
     return getrandom(server->chance_state, size, 0) == (ssize_t)size;
 }
 
-/* ---- counting */
-
-static void observe_commit(void *arg, enum tocsin_status status, int64_t took_ns)
-{
-    struct metrics *metrics = &((struct server *)arg)->metrics;
-    metrics_observe(metrics, M_STORE_COMMIT, 0, took_ns > 0 ? (uint64_t)took_ns : 0);
-    if (status == TOCSIN_NO_SPACE)
-        metrics_count(metrics, M_STORE_ERRORS, STORE_ERROR_NO_SPACE, 1);
-    else if (status == TOCSIN_UNAVAILABLE)
-        metrics_count(metrics, M_STORE_ERRORS, STORE_ERROR_UNAVAILABLE, 1);
-    else if (status != TOCSIN_OK)
-        metrics_count(metrics, M_STORE_ERRORS, STORE_ERROR_IO, 1);
-}
-
-static void note_damage(void *arg, const struct engine_damage *damage)
-{
-    struct server *server = arg;
-    metrics_count(&server->metrics, M_STORE_ERRORS, STORE_ERROR_DAMAGED, 1);
-    if (damage->why == NULL)
-        return;
-    if (damage->rev == 0)
-        log_event(&server->log, LOG_ERROR, "the store cannot be read on",
-                  LOG_WORD("why", damage->why), LOG_END);
-    else
-        log_event(&server->log, LOG_ERROR,
-                  "a record is damaged: it does not fire; DELETE removes it, PUT replaces it",
-                  LOG_TEXT("id", damage->key), LOG_UINT("rev", damage->rev),
-                  LOG_WORD("why", damage->why), LOG_END);
-}
-
 /* ---- turning */
-
-static void open_sockets(struct server *server);
-static void stop_when_drained(struct server *server);
-
-void server_turn(struct server *server)
-{
-    struct elapsed_time wake;
-    if (!server->running)
-        return; /* not loaded yet, or closing */
-    threads_take(server->threads, server->engine);
-    live_take_thoughts(server->live);
-    keeper_take(server->keeper);
-    engine_turn(server->engine, &wake);
-    if (server->config->clock == CONFIG_CLOCK_MANUAL)
-        wake.ns = wake.ns <= server->manual.elapsed.ns ? 0 : INT64_MAX;
-    loop_wake_at(server->loop, wake.ns);
-    bool quiet = renewals_under_way(keeper_renewals(server->keeper)) == 0;
-    if (wake.ns > 0 && engine_idle(server->engine) && quiet)
-        operations_settled(server);
-    if (server->phase == SERVER_STARTING && !services_recovering(server))
-        open_sockets(server);
-    bool full = engine_store_status(server->engine) == TOCSIN_NO_SPACE;
-    if (full != server->disk_full) {
-        server->disk_full = full;
-        if (full) {
-            log_event(&server->log, LOG_ERROR, "disk full: new work is refused",
-                      LOG_WORD("data", server->config->data), LOG_END);
-        } else {
-            log_event(&server->log, LOG_INFO, "disk has room again", LOG_END);
-        }
-    }
-    if (server->phase == SERVER_DRAINING)
-        stop_when_drained(server);
-}
 
 static void on_turn(void *arg)
 {
     struct server *server = arg;
-    if (server->phase != SERVER_STOPPED) /* while all is closed; there may be no engine */
+    if (server->phase == SERVER_FOLLOWING)
+        shared_turn(server);
+    else if (server->phase != SERVER_STOPPED) /* while all is closed; there may be no engine */
         server_turn(server);
 }
 
@@ -129,34 +67,9 @@ static void on_clock_step(void *arg)
 {
     struct server *server = arg;
     log_event(&server->log, LOG_WARN, "the wall clock was set", LOG_END);
-    if (server->config->clock == CONFIG_CLOCK_SYSTEM)
+    /* With several nodes it is Redis's time that counts. */
+    if (server->config->clock == CONFIG_CLOCK_SYSTEM && server->shared == NULL && server->running)
         engine_clock_stepped(server->engine);
-}
-
-static void post_loop(void *arg)
-{
-    loop_post(((struct server *)arg)->loop);
-}
-
-static void every_second(void *arg)
-{
-    struct server *server = arg;
-    log_flush(&server->log);
-    keeper_tick(server->keeper);
-    (void)engine_timer_arm(server->engine, &server->second, engine_now_ms(server->engine) + 1000);
-}
-
-/* The disk has failed, or memory: nothing more is acknowledged. */
-static void on_fatal(void *arg, enum tocsin_status status, const char *why)
-{
-    struct server *server = arg;
-    if (server->failed != TOCSIN_OK)
-        return;
-    server->failed = status;
-    (void)snprintf(server->why.text, sizeof server->why.text, "%s", why);
-    log_event(&server->log, LOG_ERROR, "stopping: the store has failed",
-              LOG_WORD("status", tocsin_status_name(status)), LOG_WORD("why", why), LOG_END);
-    loop_stop(server->loop);
 }
 
 /* ---- signals */
@@ -168,30 +81,6 @@ struct signals {
     uv_timer_t deadline;
 };
 
-static void drained(void *arg)
-{
-    struct server *server = arg;
-    server->http_open--;
-    loop_post(server->loop); /* it may have been the last thing to wait for */
-}
-
-static void claims_held(void *arg, enum tocsin_status status)
-{
-    struct server *server = arg;
-    server->held = true;
-    if (status != TOCSIN_OK)
-        log_event(&server->log, LOG_WARN, "live claims could not all be written",
-                  LOG_WORD("status", tocsin_status_name(status)), LOG_END);
-}
-
-static void stop_when_drained(struct server *server)
-{
-    bool renewed = keeper_drain(server->keeper); /* first: calls wait for its rounds */
-    if (server->held && server->under_way == 0 && engine_idle(server->engine) && renewed &&
-        server->http_open == 0)
-        loop_stop(server->loop);
-}
-
 static void deadline_passed(uv_timer_t *timer)
 {
     struct server *server = timer->data;
@@ -201,22 +90,19 @@ static void deadline_passed(uv_timer_t *timer)
 
 void server_stop(struct server *server)
 {
-    if (server->phase >= SERVER_DRAINING) {
-        loop_stop(server->loop);
+    bool again = server->stopping;
+    server->stopping = true;
+    if (!again) {
+        log_event(&server->log, LOG_INFO, "stopping: draining", LOG_END);
+        (void)notify_send(getenv("NOTIFY_SOCKET"), "STOPPING=1");
+    }
+    if (again || (server->phase != SERVER_STARTING && server->phase != SERVER_READY)) {
+        loop_stop(server->loop); /* following, or between two terms: there is nothing to drain */
         return;
     }
-    log_event(&server->log, LOG_INFO, "stopping: draining", LOG_END);
-    (void)notify_send(getenv("NOTIFY_SOCKET"), "STOPPING=1");
-    bool was_open = server->phase == SERVER_READY;
-    server->phase = SERVER_DRAINING;
     (void)uv_timer_start(&server->signals->deadline, deadline_passed, server->config->drain_timeout,
                          0);
-    tasks_hold(server->tasks, claims_held, server);
-    leases_close_lines(server->leases);
-    events_end(server);
-    for (size_t i = 0; was_open && i < server->http_count; i++)
-        http_server_drain(server->http[i], drained, server);
-    loop_post(server->loop);
+    term_drain(server);
 }
 
 static void on_signal(uv_signal_t *handle, int number)
@@ -250,106 +136,7 @@ static void signals_close(struct server *server)
     uv_close((uv_handle_t *)&server->signals->deadline, NULL);
 }
 
-/* ---- starting */
-
-static enum tocsin_status open_store(struct server *server)
-{
-    const struct config *config = server->config;
-    if (config->store == CONFIG_MEMORY)
-        return store_memory_open(&server->store, &server->store_state);
-    return store_sqlite_open(
-        &(struct store_sqlite_options){
-            .dir = config->data,
-            .ballast_bytes = config->ballast_bytes,
-            .event_bytes_max = config->limits.events_bytes,
-            .accept_loss = config->accept_loss,
-        },
-        &server->store, &server->store_state, &server->why);
-}
-
-static enum tocsin_status start_engine(struct server *server)
-{
-    const struct config *config = server->config;
-    struct engine_limits limits = engine_limits_default;
-    limits.records = (uint32_t)(config->limits.tasks_pending + config->limits.idempotency_entries +
-                                config->limits.countdowns + 2 * config->gomoku.rooms);
-    limits.doc_bytes = config->limits.docs_bytes;
-    enum tocsin_status status =
-        threads_create(server->store, post_loop, server, &server->threads, &server->why);
-    if (status != TOCSIN_OK)
-        return status;
-    status = engine_create(
-        &(struct engine_options){
-            .limits = limits,
-            .clock = server->clock,
-            .backend = threads_backend(server->threads),
-            .hash_key = {server_chance(server), server_chance(server)},
-            .on_fatal = on_fatal,
-            .arg = server,
-        },
-        &server->engine, &server->why);
-    if (status != TOCSIN_OK)
-        return status;
-    status = services_start(server);
-    if (status == TOCSIN_OK)
-        status = engine_load(server->engine, server->store, &server->store_state, &server->why);
-    return status == TOCSIN_OK ? services_recover(server) : status;
-}
-
-static void say_ready(struct server *server)
-{
-    struct engine_stats stats;
-    services_say_restored(server);
-    engine_describe(server->engine, &stats);
-    const char *scheme = server->config->tls.certificate[0] != '\0' ? "https" : "http";
-    (void)printf("tocsin ready on %s://%s (store %s, %llu records, node %s)\n", scheme,
-                 http_server_address(server->http[0]), server->store->ops->name,
-                 (unsigned long long)stats.records, server->config->node);
-    (void)fflush(stdout);
-    (void)notify_send(getenv("NOTIFY_SOCKET"), "READY=1");
-    log_event(&server->log, LOG_INFO, "ready",
-              LOG_WORD("address", http_server_address(server->http[0])),
-              LOG_WORD("store", server->store->ops->name), LOG_UINT("records", stats.records),
-              LOG_UINT("epoch", engine_epoch(server->engine)), LOG_END);
-}
-
-/* Of a port that is taken. */
-static void say_what_to_do(struct tocsin_why *why)
-{
-    size_t size = strlen(why->text);
-    (void)snprintf(why->text + size, sizeof why->text - size,
-                   "; another tocsin may be running; --listen 127.0.0.1:0 picks a free port");
-}
-
-static void open_sockets(struct server *server)
-{
-    const struct config *config = server->config;
-    struct http_server_options options = {
-        .loop = server->loop,
-        .on_request = route_on_request,
-        .arg = server,
-    };
-    config_http_limits(config, &options.limits);
-    if (config->tls.certificate[0] != '\0') {
-        options.tls_certificate = config->tls.certificate;
-        options.tls_key = config->tls.key;
-    }
-    server->phase = SERVER_READY;
-    for (size_t i = 0; i < config->listen.count; i++) {
-        options.address = config->listen.items[i];
-        enum tocsin_status status = http_server_create(&options, &server->http[i], &server->why);
-        if (status != TOCSIN_OK) {
-            server->failed = status;
-            if (status == TOCSIN_BUSY)
-                say_what_to_do(&server->why);
-            loop_stop(server->loop);
-            return;
-        }
-        server->http_count++;
-        server->http_open++;
-    }
-    say_ready(server);
-}
+/* ---- life */
 
 /* As many files as we are allowed: each connection is one. */
 static void raise_file_limit(void)
@@ -392,46 +179,25 @@ static enum tocsin_status prepare(struct server *server)
     return signals_start(server) ? TOCSIN_OK : TOCSIN_NO_MEMORY;
 }
 
-/* ---- stopping */
-
-static void closed(void *arg)
+static enum tocsin_status run_alone(struct server *server)
 {
-    struct server *server = arg;
-    server->closing--;
-    loop_stop(server->loop); /* called as the loop goes to sleep, and nothing else may wake it */
-}
-
-static void close_all(struct server *server)
-{
-    server->phase = SERVER_STOPPED;
-    server->running = false;
-    server->closing = server->http_count;
-    for (size_t i = 0; i < server->http_count; i++)
-        http_server_close(server->http[i], closed, server);
-    signals_close(server);
-    while (server->closing > 0 || uv_loop_alive(loop_uv(server->loop))) {
-        if (uv_run(loop_uv(server->loop), UV_RUN_ONCE) == 0)
-            break;
-        if (server->closing == 0)
-            break;
+    enum tocsin_status status = term_begin(server);
+    if (status == TOCSIN_OK) {
+        loop_run(server->loop);
+        status = server->failed;
     }
-    (void)uv_run(loop_uv(server->loop), UV_RUN_NOWAIT);
+    term_end(server);
+    return status;
 }
 
 static void release(struct server *server)
 {
-    if (server->loop != NULL)
-        close_all(server);
-    live_stop(server->live);
-    keeper_stop(server->keeper);
-    threads_destroy(server->threads);
-    services_destroy(server);
-    ws_destroy(server);
-    if (server->store != NULL)
-        server->store->ops->close(server->store);
-    if (server->loop != NULL)
+    if (server->loop != NULL) {
+        server->phase = SERVER_STOPPED;
+        signals_close(server);
+        (void)uv_run(loop_uv(server->loop), UV_RUN_NOWAIT);
         loop_destroy(server->loop);
-    task_requests_release(server);
+    }
     metrics_release(&server->metrics);
     free(server->signals);
     free(server->http);
@@ -453,32 +219,9 @@ enum tocsin_status server_run(const struct config *config, struct tocsin_why *re
     if (status == TOCSIN_OK)
         status = prepare(server);
     if (status == TOCSIN_OK)
-        status = ws_create(server);
+        status = config_store_kind(config) == CONFIG_REDIS ? shared_run(server) : run_alone(server);
     if (status == TOCSIN_OK)
-        status = open_store(server);
-    if (status == TOCSIN_OK)
-        status = start_engine(server);
-    if (status == TOCSIN_OK) {
-        if (server->store_state.commits_lost > 0)
-            log_event(&server->log, LOG_WARN,
-                      "acknowledged commits were lost, and accepted as such",
-                      LOG_UINT("commits", server->store_state.commits_lost), LOG_END);
-        if (server->store_state.tail_bytes_cut > 0)
-            log_event(&server->log, LOG_WARN, "a torn tail was cut off the log",
-                      LOG_UINT("bytes", server->store_state.tail_bytes_cut), LOG_END);
-        server->wheel_start = tocsin_wheel_now(engine_wheel(server->engine));
-        server->second = (struct engine_timer){.fn = every_second, .arg = server};
-        every_second(server);
-        events_init(server);
-        engine_on_commit(server->engine, observe_commit, server);
-        engine_on_damage(server->engine, note_damage, server);
-        server->running = true;
-        server_turn(server);
-        loop_run(server->loop);
-        status = server->failed;
-        if (status == TOCSIN_OK)
-            log_event(&server->log, LOG_INFO, "stopped", LOG_END);
-    }
+        log_event(&server->log, LOG_INFO, "stopped", LOG_END);
     *ret_why = server->why;
     release(server);
     log_release(&server->log);

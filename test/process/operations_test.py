@@ -28,7 +28,7 @@ def health_and_readiness_are_told(server):
     head = server.call("HEAD", "/healthz")
     same((head.status, head.body), (200, b""))
     info = server.get("/v1/info")
-    same((info["store"], info["cluster"], info["node"], info["clock"], info["epoch"]),
+    same((info["store"], info["cluster"]["role"], info["node"], info["clock"], info["epoch"]),
          ("sqlite", "solo", "n1", "manual", 1))
     server.restart()
     same(server.get("/v1/info")["epoch"], 2)

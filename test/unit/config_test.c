@@ -17,7 +17,7 @@ TEST(config_without_any_source_is_what_the_table_says)
     assert_int_equal(config.listen.count, 1);
     assert_string_equal(config.listen.items[0], "127.0.0.1:7400");
     assert_string_equal(config.node, "n1");
-    assert_int_equal(config.store, CONFIG_SQLITE);
+    assert_int_equal(config_store_kind(&config), CONFIG_SQLITE);
     assert_int_equal(config.clock, CONFIG_CLOCK_SYSTEM);
     assert_int_equal(config.log.level, LOG_INFO);
     assert_int_equal(config.log.format, LOG_LOGFMT);
@@ -57,7 +57,7 @@ TEST(config_file_sets_values_of_every_type)
     assert_int_equal(config.listen.count, 2);
     assert_string_equal(config.listen.items[1], "[::1]:7400");
     assert_string_equal(config.data, "/var/lib/tocsin");
-    assert_int_equal(config.store, CONFIG_MEMORY);
+    assert_int_equal(config_store_kind(&config), CONFIG_MEMORY);
     assert_int_equal(config.misfire_grace, 1500);
     assert_int_equal(config.drain_timeout, 90000);
     assert_string_equal(config.allowed_hosts.items[0], "timers.example.org");
@@ -89,6 +89,8 @@ TEST(config_file_may_be_empty)
     }
 }
 
+#define STORES "sqlite, memory, or redis://[user:password@]host[:port][/database]"
+
 static const struct {
     const char *yaml, *why;
 } bad_files[] = {
@@ -102,11 +104,13 @@ static const struct {
     {"limits.body_bytes: 1\n",
      "t.yml:1:1: limits.body_bytes: a key has no dots; what is below 'limits:' is indented"},
     {"a.b: 1\n", "t.yml:1:1: a.b is not known"},
-    {"store: redis\n", "t.yml:1:8: store: found 'redis', allowed is one of sqlite, memory"},
-    {"store: [sqlite]\n", "t.yml:1:8: store: found a list, allowed is one of sqlite, memory"},
-    {"store: {a: b}\n", "t.yml:1:8: store: found a mapping, allowed is one of sqlite, memory"},
-    {"store:\n", "t.yml:1:7: store: found nothing, allowed is one of sqlite, memory"},
-    {"store: ~\n", "t.yml:1:8: store: found nothing, allowed is one of sqlite, memory"},
+    {"store: redis\n", "t.yml:1:8: store: found 'redis', allowed is " STORES},
+    {"store: redis://a:b@\n", "t.yml:1:8: store: found '(hidden)', allowed is " STORES},
+    {"store: redis://a:***@h\n", "t.yml:1:8: store: found '(hidden)', allowed is " STORES},
+    {"store: [sqlite]\n", "t.yml:1:8: store: found a list, allowed is " STORES},
+    {"store: {a: b}\n", "t.yml:1:8: store: found a mapping, allowed is " STORES},
+    {"store:\n", "t.yml:1:7: store: found nothing, allowed is " STORES},
+    {"store: ~\n", "t.yml:1:8: store: found nothing, allowed is " STORES},
     {"store: sqlite\nstore: memory\n", "t.yml:2:1: store: it is there already, in line 1"},
     {"tls: {}\nnode: a\ntls: {}\n", "t.yml:3:1: tls: it is there already, in line 1"},
     {"log:\n  level: loud\n",
@@ -290,7 +294,7 @@ TEST(config_flag_beats_environment_beats_file_beats_default_in_any_order)
         assert_string_equal(config.node, "from-flag");
         assert_string_equal(config.listen.items[0], "127.0.0.1:1");
         assert_string_equal(config.data, "from-file");
-        assert_int_equal(config.store, CONFIG_SQLITE);
+        assert_int_equal(config_store_kind(&config), CONFIG_SQLITE);
         config_release(&config);
     }
 }
@@ -304,9 +308,8 @@ TEST(config_value_that_is_beaten_must_be_right_all_the_same)
     assert_int_equal(read_yaml(&config, "store: redis\n", &why), TOCSIN_INVALID);
     char *const bad[] = {VARIABLE("TOCSIN_STORE=redis"), NULL};
     assert_int_equal(config_read_environment(&config, bad, &why), TOCSIN_INVALID);
-    assert_string_equal(why.text, "environment: TOCSIN_STORE: found 'redis', allowed is one of "
-                                  "sqlite, memory");
-    assert_int_equal(config.store, CONFIG_MEMORY);
+    assert_string_equal(why.text, "environment: TOCSIN_STORE: found 'redis', allowed is " STORES);
+    assert_int_equal(config_store_kind(&config), CONFIG_MEMORY);
     config_release(&config);
 }
 

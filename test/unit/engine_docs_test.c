@@ -553,3 +553,46 @@ TEST(a_list_misses_no_record_that_changes_meanwhile)
     list_meanwhile(true, false);
     list_meanwhile(true, true);
 }
+
+/* ---- the end of an engine in a process that goes on */
+
+TEST(who_waits_is_told_when_the_engine_is_abandoned)
+{
+    world_init(&world);
+    world.limits.commit_changes = 2;
+    world_start(&world);
+    world_make(&world, "cold", STORE_NEVER, "cold");
+    struct wish wishes[6] = {wish_put("a", STORE_NEVER, "flies"),
+                             wish_put("b", STORE_NEVER, "is gathered"),
+                             wish_put("cold", STORE_NEVER, "waits for a doc"),
+                             wish_put("c", STORE_NEVER, "c"),
+                             wish_put("d", STORE_NEVER, "waits"),
+                             wish_put("e", STORE_NEVER, "waits")};
+    struct wish get = {0};
+    struct wish late = wish_put("f", STORE_NEVER, "too late");
+    world_change(&world, &wishes[0]);
+    world_turn(&world);
+    assert_non_null(world.sim.batch);
+    for (size_t i = 1; i < 6; i++)
+        world_change(&world, &wishes[i]);
+    world_get(&world, "cold", &get);
+    for (size_t i = 0; i < 6; i++)
+        assert_false(wishes[i].done);
+    assert_false(get.done);
+    engine_abandon(world.engine);
+    for (size_t i = 0; i < 6; i++) {
+        assert_true(wishes[i].done);
+        assert_int_equal(wishes[i].status, TOCSIN_UNAVAILABLE);
+    }
+    assert_true(get.done);
+    assert_int_equal(get.status, TOCSIN_UNAVAILABLE);
+    world_change(&world, &late);
+    assert_true(late.done);
+    assert_int_equal(late.status, TOCSIN_UNAVAILABLE);
+    assert_int_equal(world.fatal, TOCSIN_OK);
+    world_stop(&world);
+    world_start(&world);
+    world_assert_is(&world, "cold", TOCSIN_OK, "cold");
+    world_assert_is(&world, "d", TOCSIN_NONE, "");
+    world_release(&world);
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT */
+/* shared.h - does this node own the records, or does it follow? For src/server only.
+ *
+ *     follow --the lease is won--> own --the lease is lost, or the store is fenced--> follow …
+ *
+ * Following, connections are passed on to the owner (cluster/follower.h) and the lease is raced for
+ * (cluster/owner.h). Owning is a term (term.h). The sockets stay open all the while: connections
+ * that come in during a change wait in the kernel.
+ */
+#ifndef TOCSIN_SERVER_SHARED_H
+#define TOCSIN_SERVER_SHARED_H
+
+#include "cluster/follower.h"
+#include "cluster/owner.h"
+#include "server/inside.h"
+
+/* Until server->stopping, or until it cannot go on; then server->why. */
+enum tocsin_status shared_run(struct server *server);
+
+/* Following: somebody has posted. */
+void shared_turn(struct server *server);
+
+/* Is the lease still ours? Before everything an owner does. When it is not, the term has failed, and
+ * the loop is stopped. True for a node that is alone. */
+bool shared_may_act(struct server *server);
+/* When that must be asked again at the latest; INT64_MAX: never. */
+int64_t shared_act_until_ns(const struct server *server);
+
+/* A store for this term, and the socket of an address. */
+enum tocsin_status shared_open_store(struct server *server);
+/* The sockets are open: other nodes may pass requests on. */
+void shared_opened(struct server *server);
+int shared_listen_fd(const struct server *server, size_t index);
+const char *shared_address(const struct server *server, size_t index);
+void shared_stop_listening(struct server *server);
+
+/* Redis has another time than it had. */
+bool shared_clock_was_set(struct server *server);
+
+/* What operations tell. */
+void shared_describe(const struct server *server, struct owner_state *ret_state);
+void shared_follower_stats(const struct server *server, struct follower_stats *ret_stats);
+/* The epoch as far as it is known; 0: it is not. */
+uint64_t shared_epoch(const struct server *server);
+
+#endif

@@ -1,0 +1,493 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""cluster_test.py TOCSIN [NAME...] - several nodes on one Redis: one owns the records, the others
+pass requests on, and one of them takes over when it dies, stands still, or ends.
+
+C-03, C-04, C-12, C-13, C-15; laws 1, 3 and 5."""
+
+import contextlib
+import http.client
+import json
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+
+from player import Listener
+from redis_server import Link, Redis, free_port
+from support import DESCRIPTION, JSON, PATIENCE, TOCSIN, Answer, Server, alone, environment, holds, main, same, tocsin, wait_for
+
+LEASE = 2.0  # seconds
+
+
+class Node(Server):
+    def __init__(self, redis, name, *flags, lease=LEASE, port=None, password=None):
+        secret = f":{password}@" if password else ""
+        super().__init__("--set", f"node={name}", "--set", f"cluster.lease={int(lease * 1000)}ms",
+                         "--set", f"cluster.renew={int(lease * 200)}ms", *flags, clock="system",
+                         store=f"redis://{secret}127.0.0.1:{port or redis.port}", keep_port=True)
+        self.name = name
+
+    def connection(self):
+        """One for each request: what follows on one that is passed on goes to the owner, whatever it is."""
+        return http.client.HTTPConnection(self.host, self.port, timeout=PATIENCE)
+
+    def ask(self, method, path, body=None, timeout=PATIENCE):
+        """On a connection of its own, since roles change; None: it was cut, or nobody listens."""
+        connection = http.client.HTTPConnection(self.host, self.port, timeout=timeout)
+        try:
+            connection.request(method, path, None if body is None else json.dumps(body), JSON if body is not None else {})
+            response = connection.getresponse()
+            answer = Answer(response.status, {k.lower(): v for k, v in response.getheaders()}, response.read())
+        except (OSError, http.client.HTTPException):
+            return None
+        finally:
+            connection.close()
+        DESCRIPTION.check(method, path, answer)
+        return answer
+
+    def done(self, method, path, body=None):
+        """The first answer that is no 503, and what it took."""
+        begin = time.monotonic()
+        answer = wait_for(lambda: (got := self.ask(method, path, body)) and got.status != 503 and got, f"{method} {path} at {self.name}")
+        return answer, time.monotonic() - begin
+
+    def cluster(self):
+        answer = self.ask("GET", "/v1/info")
+        return answer["cluster"] if answer else {"role": None, "owner": None, "epoch": 0}
+
+    def owns(self):
+        return self.cluster()["role"] == "owner"
+
+    def follows(self, other):
+        found = self.cluster()
+        return found["role"] == "follower" and found["owner"] == {"node": other.name, "address": f"127.0.0.1:{other.port}"}
+
+
+@contextlib.contextmanager
+def cluster(*flags, names=("n1", "n2"), lease=LEASE, words=()):
+    """The first owns the records; the others follow."""
+    with contextlib.ExitStack() as stack:
+        redis = stack.enter_context(Redis(*words))
+        nodes = []
+        try:
+            for name in names:
+                nodes.append(stack.enter_context(Node(redis, name, *flags, lease=lease)))
+            yield redis, *nodes
+            for node in nodes:
+                if node.process.poll() is None:
+                    same(node.stop(), 0, f"exit code; {node.said()}")
+        except Exception:
+            for node in nodes:
+                print(f"---- {node.name}\n{node.said()}", end="", flush=True)
+            raise
+
+
+def events(node, query, count):
+    """The first so many of /v1/events, and what else comes within a moment."""
+    seen = []
+    connection = http.client.HTTPConnection(node.host, node.port, timeout=PATIENCE)
+    connection.request("GET", f"/v1/events?{query}")
+    response = connection.getresponse()
+    try:
+        while True:
+            line = response.fp.readline().decode()
+            if line.startswith("data: "):
+                seen.append(json.loads(line[6:]))
+            if len(seen) >= count:
+                connection.sock.settimeout(0.3)
+            if not line:
+                return seen
+    except TimeoutError:
+        return seen
+    finally:
+        connection.close()
+
+
+class Load:
+    """Threads that post tasks through all nodes until they are told to stop; what was answered 201."""
+
+    def __init__(self, *nodes, threads=4):
+        self.nodes, self.accepted, self.over = nodes, [], threading.Event()
+        self.others = []
+        self.threads = [threading.Thread(target=self.work, args=(n,), daemon=True) for n in range(threads)]
+
+    def work(self, number):
+        n = 0
+        while not self.over.is_set():
+            n += 1
+            node, task = self.nodes[(number + n) % len(self.nodes)], f"load-{number}-{n}"
+            answer = node.ask("POST", "/v1/tasks", {"id": task, "delay": "1h"}, timeout=5)
+            if answer is not None and answer.status == 201:
+                self.accepted.append(task)
+            elif answer is not None and answer.status != 503:
+                self.others.append(answer)
+            else:
+                time.sleep(0.02)
+
+    def __enter__(self):
+        for thread in self.threads:
+            thread.start()
+        return self
+
+    def __exit__(self, *_):
+        self.over.set()
+        for thread in self.threads:
+            thread.join(PATIENCE)
+
+    def check(self, node):
+        """Law 1: what was answered 2xx is there."""
+        same(self.others, [])
+        found, after = set(), ""
+        while True:
+            page = node.done("GET", f"/v1/tasks?limit=1000&prefix=load-{after}")[0]
+            found.update(task["id"] for task in page["tasks"])
+            if not page["next"]:
+                break
+            after = f"&after={page['next']}"
+        same([task for task in self.accepted if task not in found], [], "acknowledged and gone")
+
+
+@alone
+def both_nodes_are_one_server():
+    """Any node takes any request; the ready line is there as a follower, too."""
+    with cluster() as (_, one, two):
+        same((one.owns(), two.follows(one), two.records), (True, True, 0))
+        for n in range(40):
+            (one, two)[n % 2].add(id=f"t{n}", delay="0s" if n < 20 else "1h")
+        for n in range(40):
+            same((two, one)[n % 2].task(f"t{n}")["id"], f"t{n}")
+        runs = one.lease(max=5) + two.lease(max=5, wait="5s")
+        while len(runs) < 20:
+            runs += (one, two)[len(runs) % 2].lease(max=3, wait="5s")
+        same(sorted(run["task_id"] for run in runs), sorted(f"t{n}" for n in range(20)), "each once")
+        for n, run in enumerate(runs):
+            (two, one)[n % 2].ack(run)
+        wait_for(lambda: two.state("t0") == "completed", "its end")
+        same((one.metric("tocsin_cluster_owner"), two.metric("tocsin_cluster_owner")), (1, 0))
+        same(two.get("/healthz").json, {"status": "UP", "reasons": []})
+        same(one.get("/readyz")["ready"], two.get("/readyz")["ready"])
+        with Node(None, "n3", port=int(one.words[one.words.index("--store") + 1].rsplit(":", 1)[1])) as three:
+            same((three.records, three.task("t39")["id"]), (20, "t39"))
+
+
+@alone
+def a_countdown_started_through_both_nodes_is_one():
+    """C-15: one owner, one stream of ticks through both nodes, one timeout."""
+    with cluster() as (_, one, two):
+        answers = []
+
+        def ask(node, owner):
+            answers.append((owner, node.put("/v1/countdowns/a", {"owner": owner, "for": "3s", "version": "7"}, None)))
+        with Listener(one.url, "/topic/countdown.a") as first, Listener(two.url, "/topic/countdown.a") as second:
+            threads = [threading.Thread(target=ask, args=((one, two)[n % 2], f"o{n // 2 % 2}")) for n in range(16)]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+            made, = (answer for _, answer in answers if answer.status == 201)
+            for owner, answer in answers:
+                if owner == made["owner"]:
+                    same((answer.status in (200, 201), answer["deadline_ms"]), (True, made["deadline_ms"]), answer)
+                else:
+                    same((answer.status, answer["code"]), (409, "CONFLICT"))
+            for topic in (first, second):
+                topic.wait(lambda topic=topic: any(frame["type"] == "TIMEOUT" for frame in topic.frames("/topic/countdown.a")), "its timeout")
+            time.sleep(0.5)  # a second timeout would come with the first
+            frames = [topic.frames("/topic/countdown.a") for topic in (first, second)]
+            same(frames[0], frames[1], "the same through both")
+            same([frame["payload"]["left"] for frame in frames[0] if frame["type"] == "TICK"], [3, 2, 1], "a tick a second")
+            same([frame["type"] for frame in frames[0] if frame["type"] != "TICK"], ["STARTED", "TIMEOUT"])
+        same((one.metric("tocsin_countdown_timeouts_total"), one.metric("tocsin_countdown_ticks_total")), (1, 3))
+
+
+@alone
+def kill_9_of_the_owner_loses_nothing():
+    """Laws 1 and 3, C-13: what was answered is there; each timeout comes once; soon."""
+    with cluster("--set", "history.tasks=all") as (_, one, two):
+        for n in range(20):  # before, while and after
+            one.put(f"/v1/countdowns/c{n}", {"owner": "me", "for": f"{n * 250 + 300}ms"}, 201)
+        run = (one.add(id="claimed", delay="0s"), one.lease_one(wait="5s", ttl="60s"))[1]
+        with Load(one, two) as load:
+            wait_for(lambda: len(load.accepted) > 50, "some load")
+            before = one.cluster()["epoch"]
+            one.kill()
+            died = time.monotonic()
+            wait_for(two.owns, "the take-over")
+            took = time.monotonic() - died
+            already = len(load.accepted)
+            wait_for(lambda: len(load.accepted) > already + 50, "load after it")
+        same(took < LEASE + 2, True, f"it took {took:.1f} s")
+        same(two.cluster()["epoch"], before + 1, "fences rise")
+        load.check(two)
+        same(two.ask("POST", f"/v1/runs/{run['run']}/ack", {})["code"], "FENCED")
+        wait_for(lambda: all(two.get(f"/v1/countdowns/c{n}")["state"] == "expired" for n in range(20)), "all ends")
+        ends = [event["key"] for event in events(two, "after=0&kind=countdown", 40) if event["type"] == "timeout"]
+        same(sorted(ends), sorted(f"c{n}" for n in range(20)), "each timeout once")
+        again = two.lease_one(wait="20s")
+        same((again["task_id"], again["fence"] > run["fence"]), ("claimed", True))
+        one.start()
+        wait_for(lambda: one.follows(two), "the first as a follower")
+        same(one.task("claimed")["id"], "claimed")
+
+
+@alone
+def who_waits_for_an_owner_is_answered_by_the_next():
+    """Not cut off, and not told 503, when the lease is shorter than the wait."""
+    with cluster() as (_, one, two):
+        one.kill()
+        answers = []
+        threads = [threading.Thread(target=lambda n=n: answers.append(two.ask("POST", "/v1/tasks", {"id": f"w{n}", "delay": "1h"})))
+                   for n in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        same([answer and answer.status for answer in answers], [201] * 8)
+        same(two.owns(), True)
+
+
+class Relay:
+    """Between a node and its Redis: what passes is looked at, and may be held back for ever."""
+
+    def __init__(self, redis, holds_after):
+        self.redis, self.word, self.held = redis, holds_after, threading.Event()
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.port = self.listener.getsockname()[1]
+        threading.Thread(target=self.accept, daemon=True).start()
+
+    def accept(self):
+        with contextlib.suppress(OSError):
+            while True:
+                near = self.listener.accept()[0]
+                far = socket.create_connection(("127.0.0.1", self.redis.port))
+                threading.Thread(target=self.carry, args=(near, far, self.word), daemon=True).start()
+                threading.Thread(target=self.carry, args=(far, near, None), daemon=True).start()
+
+    def carry(self, source, to, word):
+        with contextlib.suppress(OSError):
+            while data := source.recv(1 << 20):
+                to.sendall(data)
+                if word is not None and word in data:
+                    self.held.set()  # Redis has it; nothing more comes from there
+                    return
+        with contextlib.suppress(OSError):
+            to.shutdown(socket.SHUT_RDWR)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.listener.close()
+
+
+@alone
+def the_holder_is_seen_while_a_timeout_is_handled():
+    """C-03, C-04, C-12: by name, with its node and its time; and gone afterwards."""
+    with cluster("--set", "countdown.holder.ttl.seconds=7") as (redis, one, two), redis.monitor() as monitor:
+        made = two.put("/v1/countdowns/chess:room-1", {"owner": "X", "for": "400ms", "version": "g:3"}, 201)
+        same(json.loads(redis.say("GET", "countdown:chess:room-1")),
+             {"key": "chess:room-1", "owner": "X", "version": "g:3", "deadlineEpochMs": made["deadline_ms"]})
+        same(redis.say("PTTL", "countdown:chess:room-1"), -1)
+        wait_for(lambda: two.get("/v1/countdowns/chess:room-1")["state"] == "expired", "its end")
+        monitor.mark()
+        lines = [words for words in monitor.lines if words[1:2] in (["countdown:chess:room-1"], ["countdown:holder:chess:room-1"])
+                 and words[0].upper() not in ("GET", "PTTL")]
+        told = [(words[0].upper(), words[1].removeprefix("countdown:")) for words in lines]
+        same(told[0], ("SET", "chess:room-1"))
+        holder, = (words for words in lines if words[0].upper() == "SET" and words[1] == "countdown:holder:chess:room-1")
+        same((holder[2], holder[3].upper(), int(holder[4])), ("n1", "PX", 7000))
+        after = told[told.index(("SET", "holder:chess:room-1")) + 1:]
+        same(("SET", "holder:chess:room-1") in after, False, "held once")
+        same((redis.say("EXISTS", "countdown:chess:room-1"), redis.say("EXISTS", "countdown:holder:chess:room-1")), (0, 0))
+        same(sorted(key for key in redis.say("KEYS", "*") if not key.startswith(b"tocsin:{p0}:")), [])
+
+
+@alone
+def an_owner_that_dies_in_the_middle_of_a_timeout_is_followed_by_one_judge():
+    """C-04, C-12, C-13: the claim is durable, the node dead; the other judges, once."""
+    with Redis() as redis, Relay(redis, b"countdown:holder:k") as relay, \
+            Node(redis, "n1", "--set", "countdown.holder.ttl.seconds=6", port=relay.port) as one, Node(redis, "n2") as two:
+        wait_for(lambda: two.follows(one), "the first as the owner")
+        two.put("/v1/countdowns/k", {"owner": "me", "for": "300ms"}, 201)
+        same(relay.held.wait(PATIENCE), True)
+        wait_for(lambda: redis.say("EXISTS", "countdown:holder:k"), "the holder")
+        one.kill()
+        same(redis.say("GET", "countdown:holder:k"), b"n1")
+        same(0 < redis.say("PTTL", "countdown:holder:k") <= 6000, True)
+        same(redis.say("EXISTS", "countdown:k"), 1, "the state stays until it is done")
+        wait_for(two.owns, "the take-over")
+        wait_for(lambda: two.get("/v1/countdowns/k")["state"] == "expired", "its end")
+        same((redis.say("EXISTS", "countdown:k"), redis.say("EXISTS", "countdown:holder:k")), (0, 0))
+        same([event["type"] for event in events(two, "after=0&kind=countdown&key=k", 2) if event["type"] == "timeout"], ["timeout"])
+
+
+@alone
+def an_owner_that_stood_still_is_fenced():
+    """Law 5: stopped for longer than its lease, it answers nothing with 2xx, and follows."""
+    with cluster() as (_, one, two):
+        one.add(id="before", delay="0s")
+        run = one.lease_one(wait="5s", ttl="60s")
+        waiting = socket.create_connection((one.host, one.port), PATIENCE)
+        body = b'{"id":"late","delay":"1h"}'
+        one.process.send_signal(signal.SIGSTOP)
+        waiting.sendall(b"POST /v1/tasks HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+                        b"Content-Length: %d\r\n\r\n%s" % (len(body), body))
+        wait_for(two.owns, "the take-over")
+        two.add(id="meanwhile", delay="1h")
+        epoch = two.cluster()["epoch"]
+        one.process.send_signal(signal.SIGCONT)
+        with contextlib.suppress(ConnectionError):
+            said = waiting.recv(65536)
+            same(said[:12] in (b"", b"HTTP/1.1 503"), True, said)
+        waiting.close()
+        wait_for(lambda: one.follows(two), "that it follows")
+        same((one.cluster()["epoch"], two.cluster()["epoch"]), (epoch, epoch), "it did not take over")
+        same(one.task("meanwhile")["id"], "meanwhile")
+        same(one.get("/v1/tasks/late", None).status, 404, "what it was asked while it stood still")
+        same(one.ask("POST", f"/v1/runs/{run['run']}/ack", {})["code"], "FENCED")
+        again = one.lease_one(wait="20s")
+        same((again["task_id"], again["fence"] > run["fence"]), ("before", True), "fences only rise")
+        holds(one.said(), "this node does not own the records any more: it follows")
+        same(one.metric("tocsin_cluster_leases_lost_total"), 1)
+
+
+@alone
+def without_redis_nobody_answers_and_with_it_all_goes_on():
+    """Law 5: 503 meanwhile; what was answered is there when it is back."""
+    with cluster(words=("--appendonly", "yes", "--appendfsync", "always")) as (redis, one, two):
+        with Load(one, two) as load:
+            wait_for(lambda: len(load.accepted) > 50, "some load")
+            redis.kill()
+            for node in (one, two):
+                wait_for(lambda node=node: (found := node.ask("GET", "/healthz")) and found.status == 503, f"{node.name} is down")
+            down = one.ask("GET", "/healthz")
+            same(down["status"], "DOWN")
+            holds(down["reasons"][0], "Redis is not reached")
+            same(one.ask("GET", "/readyz").status, 503)
+            refused = two.ask("POST", "/v1/tasks", {"id": "x", "delay": "1h"})
+            same((refused.status, refused["code"], refused.headers["retry-after"]), (503, "UNAVAILABLE", "1"))
+            redis.start()
+            begin, already = time.monotonic(), len(load.accepted)
+            wait_for(lambda: len(load.accepted) > already + 50, "load after it")
+            same(time.monotonic() - begin < LEASE + 5, True, "soon")
+        load.check(two)
+
+
+@alone
+def a_node_that_ends_hands_over_at_once():
+    """SIGTERM: not when its lease would have ended, and nothing that was answered is lost."""
+    with cluster(lease=6.0) as (_, one, two):
+        one.add(id="mine", delay="0s")
+        run = one.lease_one(wait="5s", ttl="60s")
+        with Load(one, two) as load:
+            wait_for(lambda: len(load.accepted) > 50, "some load")
+            begin = time.monotonic()
+            one.process.send_signal(signal.SIGTERM)
+            wait_for(two.owns, "the hand-over")
+            took = time.monotonic() - begin
+            already = len(load.accepted)
+            wait_for(lambda: len(load.accepted) > already + 20, "load after it")
+        same(one.stop(0), 0)
+        same(took < 1.5, True, f"{took:.2f} s")
+        load.check(two)
+        two.ack(run)  # a claim that was handed over stays good
+        same(two.state("mine"), "completed")
+
+
+@alone
+def of_three_nodes_one_owns_whoever_is_killed():
+    with cluster(names=("n1", "n2", "n3")) as (redis, *nodes):
+        epochs = [nodes[0].cluster()["epoch"]]
+        for n in range(3):
+            owner, = (node for node in nodes if node.owns())
+            others = [node for node in nodes if node is not owner]
+            others[0].done("POST", "/v1/tasks", {"id": f"t{n}", "delay": "1h"})
+            owner.kill()
+            wait_for(lambda others=others: any(node.owns() for node in others), "a take-over")
+            same(sum(node.owns() for node in others), 1)
+            owner.start()
+            epochs.append(owner.cluster()["epoch"])
+        same(epochs, sorted(set(epochs)), "epochs rise")
+        for node in nodes:
+            same(sorted(task["id"] for task in node.done("GET", "/v1/tasks")[0]["tasks"]), ["t0", "t1", "t2"])
+
+
+# ---- what is said, and what is refused
+
+@alone
+def a_password_is_not_shown():
+    with Redis(password="s3cret") as redis, Node(redis, "n1", "--log-level", "debug", password="s3cret") as one:
+        same("s3cret" in one.said() + one.get("/v1/info").body.decode() + one.get("/metrics").body.decode(), False)
+        shown = tocsin("serve", "--store", f"redis://ada:s3cret@127.0.0.1:{redis.port}/2", "--print-config").stdout
+        holds(shown, f"store: \"redis://ada:***@127.0.0.1:{redis.port}/2\"")
+        same("s3cret" in shown, False)
+
+
+def refused(*words, **more):
+    ended = subprocess.run([TOCSIN, "serve", "--listen", "127.0.0.1:0", *words], capture_output=True, text=True,
+                           timeout=PATIENCE, env=environment(**more), check=False)
+    same("s3cret" in ended.stdout + ended.stderr, False)
+    return ended.returncode, ended.stdout, ended.stderr
+
+
+@alone
+def what_cannot_work_is_refused_at_the_start():
+    with Redis(password="open sesame") as redis:
+        where = f"127.0.0.1:{redis.port}"
+        code, out, err = refused("--store", f"redis://:s3cret@{where}")
+        same((code, out), (1, ""))
+        holds(err, "WRONGPASS")
+        code, out, err = refused("--store", "redis://:s3cret@", "--clock", "manual")
+        same((code, out), (2, ""))
+        code, out, err = refused("--store", f"redis://:s3cret@{where}", "--clock", "manual")
+        same((code, out), (2, ""))
+        holds(err, "clock: manual, but the store is a Redis that nodes share")
+        code, out, err = refused(TOCSIN_STORE=f"redis://:s3cret@{where}", TOCSIN_CLUSTER_RENEW="2s")
+        same((code, out), (2, ""))
+        holds(err, "cluster.renew: 2s is more than a third of cluster.lease (5s)")
+    with Redis("--maxmemory", "100mb", "--maxmemory-policy", "allkeys-lru") as redis:
+        code, out, err = refused("--store", f"redis://127.0.0.1:{redis.port}")
+        same((code, out), (1, ""))
+        holds(err, "noeviction")
+
+
+@alone
+def a_node_waits_for_a_redis_that_is_not_there_yet():
+    port = free_port()
+    process = subprocess.Popen([TOCSIN, "serve", "--listen", "127.0.0.1:0", "--store", f"redis://127.0.0.1:{port}"],
+                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment())
+    try:
+        said = ""
+        while "redis is not reached" not in said:
+            said = process.stderr.readline()
+        redis = Redis(started=False)
+        redis.port = port
+        with redis:
+            redis.start()
+            holds(process.stdout.readline(), "tocsin ready on http://127.0.0.1:", "(store redis, 0 records, node tocsin-")
+            process.send_signal(signal.SIGTERM)
+            same(process.wait(PATIENCE), 0)
+    finally:
+        process.kill()
+        process.wait()
+        process.stdout.close()
+        process.stderr.close()
+
+
+@alone
+def records_that_are_gone_are_not_taken_for_none():
+    """FLUSHALL under a running cluster: an alarm, not an empty store."""
+    with Redis() as redis, Node(redis, "n1") as one, Node(redis, "n2") as two:
+        wait_for(lambda: two.follows(one), "the first as the owner")
+        two.add(id="a", delay="1h")
+        Link(redis.port).say("FLUSHALL")
+        code = wait_for(lambda: one.process.poll() or two.process.poll(), "the end of whoever takes over")
+        same(code, 1)
+        node = one if one.process.poll() else two
+        holds(node.said(), "the records are gone from Redis")
+
+
+sys.exit(main())
