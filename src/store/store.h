@@ -71,6 +71,14 @@ struct store_time {
     int64_t skew_ms;    /* wall minus that */
 };
 
+/* A name beside the records, for other programs that look into a shared store; a store without
+ * such names leaves them out. In the order given, the last of a name counts. */
+struct store_mirror {
+    struct bytes name;
+    struct bytes value; /* at == NULL: the name goes */
+    int64_t expire_ms;  /* the name goes by itself after this long; 0: it stays */
+};
+
 struct store_batch {
     const struct store_record *puts; /* ascending revs */
     size_t put_count;
