@@ -335,14 +335,17 @@ def an_owner_that_stood_still_is_fenced():
         one.process.send_signal(signal.SIGSTOP)
         waiting.sendall(b"POST /v1/tasks HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
                         b"Content-Length: %d\r\n\r\n%s" % (len(body), body))
+        reading = socket.create_connection((one.host, one.port), PATIENCE)  # what is answered from memory
+        reading.sendall(b"GET /v1/queues HTTP/1.1\r\nHost: localhost\r\n\r\n")
         wait_for(two.owns, "the take-over")
         two.add(id="meanwhile", delay="1h")
         epoch = two.cluster()["epoch"]
         one.process.send_signal(signal.SIGCONT)
-        with contextlib.suppress(ConnectionError):
-            said = waiting.recv(65536)
-            same(said[:12] in (b"", b"HTTP/1.1 503"), True, said)
-        waiting.close()
+        for connection in (waiting, reading):
+            with contextlib.suppress(ConnectionError):
+                said = connection.recv(65536)
+                same(said[:12] in (b"", b"HTTP/1.1 503"), True, said)
+            connection.close()
         wait_for(lambda: one.follows(two), "that it follows")
         same((one.cluster()["epoch"], two.cluster()["epoch"]), (epoch, epoch), "it did not take over")
         same(one.task("meanwhile")["id"], "meanwhile")
@@ -395,6 +398,40 @@ def a_node_that_ends_hands_over_at_once():
         load.check(two)
         two.ack(run)  # a claim that was handed over stays good
         same(two.state("mine"), "completed")
+
+
+@alone
+def a_redis_that_hangs_is_given_up_and_taken_up_again():
+    """Law 5: connections stay, and nothing is answered; no request of before hangs for ever."""
+    with cluster() as (redis, one, two):
+        with Load(one, two, threads=8) as load:
+            wait_for(lambda: len(load.accepted) > 50, "some load")
+            redis.pause()
+            try:
+                for node in (one, two):
+                    wait_for(lambda node=node: (found := node.ask("GET", "/healthz", timeout=3)) and found.status == 503, f"{node.name} is down")
+                same(two.ask("GET", "/v1/tasks/load-0-1").status, 503)
+            finally:
+                redis.go_on()
+            already = len(load.accepted)
+            wait_for(lambda: len(load.accepted) > already + 50, "load after it")
+        load.check(two)
+        same(max(one.cluster()["epoch"], two.cluster()["epoch"]) > 1, True)
+
+
+@alone
+def a_follower_that_ends_lets_answers_through():
+    with cluster() as (_, one, two):
+        two.add(id="a", delay="1h")
+        waiting = threading.Thread(target=lambda: two.ask("POST", "/v1/queues/default/lease", {"wait": "20s"}))
+        waiting.start()
+        wait_for(lambda: two.metric("tocsin_cluster_tunnels") > 0, "a call that waits")
+        begin = time.monotonic()
+        two.process.send_signal(signal.SIGTERM)
+        same(two.stop(0), 0)
+        same(time.monotonic() - begin < 5, True, "who waits for work does not hold it up")
+        waiting.join()
+        same((one.owns(), one.task("a")["id"]), (True, "a"))
 
 
 @alone
