@@ -27,6 +27,7 @@ struct node {
     atomic_uint posts;
     atomic_uint samples;
     _Atomic int64_t redis_us;
+    _Atomic int64_t before_ns; /* of the last answer */
 };
 
 static struct elapsed_time node_elapsed(void *arg)
@@ -46,6 +47,7 @@ static void sampled(void *arg, struct elapsed_time before, struct elapsed_time a
     struct node *node = arg;
     assert_true(before.ns <= after.ns);
     atomic_store(&node->redis_us, redis_us);
+    atomic_store(&node->before_ns, before.ns);
     atomic_fetch_add(&node->samples, 1);
 }
 
@@ -185,6 +187,22 @@ TEST(it_is_renewed_for_longer_than_a_lease)
     UNTIL(owner_until_ns(one.owner) > first_ns + 2 * LEASE * MS);
     assert_int_equal(look(&one).won, 1);
     assert_int_equal(look(&one).lost, 0);
+    owner_destroy(one.owner);
+    redis_server_stop(&server);
+}
+
+TEST(a_lease_counts_from_before_it_was_asked_for_and_a_tenth_is_left_over)
+{
+    struct redis_server server;
+    struct node one;
+    redis_server_start(&server, PLAIN);
+    node_start(&one, &server, "n1");
+    win(&one);
+    for (unsigned i = 0; i < 3; i++) {
+        int64_t last_ns = owner_until_ns(one.owner);
+        UNTIL(owner_until_ns(one.owner) > last_ns);
+        UNTIL(owner_until_ns(one.owner) == atomic_load(&one.before_ns) + LEASE * MS / 10 * 9);
+    }
     owner_destroy(one.owner);
     redis_server_stop(&server);
 }
