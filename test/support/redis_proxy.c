@@ -86,6 +86,7 @@ static void from_server(struct redis_proxy *proxy, struct pair *pair, char *piec
         atomic_fetch_sub(&proxy->cuts, 1);
         if (proxy->on_cut != NULL)
             proxy->on_cut(proxy->arg);
+        atomic_fetch_add(&proxy->cut, 1);
         end_pair(pair);
         return;
     }

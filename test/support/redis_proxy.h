@@ -20,6 +20,7 @@ struct redis_proxy {
     int stop[2];
     pthread_t thread;
     atomic_int cuts;     /* to come */
+    atomic_int cut;      /* so far; counted after on_cut */
     atomic_int accepted; /* connections so far */
     /* After a cut, before the connection ends; may be NULL. On the proxy's thread. */
     void (*on_cut)(void *arg);

@@ -97,7 +97,7 @@ static struct seen list(struct world *world)
     return seen;
 }
 
-/* W-17: any bit of a head. */
+/* Law 6: any byte of a head. */
 TEST(a_damaged_head_is_seen_by_all_who_read_it)
 {
     struct world world;
@@ -230,7 +230,7 @@ TEST(books_that_were_changed_are_refused_at_open)
     end(&world);
 }
 
-/* FLUSHALL is not an empty store for one who had records there, also when another begins anew. */
+/* Law 5: FLUSHALL is not an empty store for one who had records there, also when another begins anew. */
 TEST(records_that_are_gone_stop_the_node)
 {
     for (int again = 0; again < 2; again++) {
@@ -253,7 +253,7 @@ TEST(records_that_are_gone_stop_the_node)
     }
 }
 
-/* A Redis that comes back as it was a while ago. */
+/* Law 6: a Redis that comes back as it was a while ago. */
 TEST(commits_that_redis_forgot_stop_the_node)
 {
     struct world world;
@@ -305,7 +305,7 @@ static void *commit_all(void *arg)
     return NULL;
 }
 
-/* What was answered is there, with an appendonly file that is synced, whenever Redis is killed:
+/* W-17, law 1: what was answered is there, with an appendonly file that is synced, whenever Redis is killed:
  * every so many commits, at no particular moment of one. */
 TEST(what_was_answered_survives_redis)
 {

@@ -12,7 +12,7 @@
 
 static const char *const no_more[] = {NULL};
 
-/* Several nodes: a node that is not the owner any more changes nothing. */
+/* W-11, C-15: a node that is not the owner any more changes nothing. */
 TEST(what_an_owner_of_before_commits_is_refused_and_not_to_be_seen)
 {
     struct redis_server server;
@@ -73,7 +73,7 @@ TEST(a_reader_of_before_is_told_when_what_it_seeks_is_gone)
     redis_server_stop(&server);
 }
 
-/* A lost answer: the same commit again, by its number. */
+/* Law 3: the same commit again, by its number. */
 TEST(a_commit_whose_answer_is_lost_is_done_once)
 {
     static const struct store_habits habits = {
@@ -108,6 +108,79 @@ TEST(a_commit_whose_answer_is_lost_is_done_once)
     redis_server_stop(&server);
 }
 
+/* Two nodes, one behind a proxy that loses answers. */
+struct rivals {
+    struct redis_server server;
+    struct redis_proxy proxy;
+    struct store_node nodes[2];
+    unsigned owner;
+};
+
+static void take_over(struct rivals *rivals, uint16_t port)
+{
+    rivals->owner = 1 - rivals->owner;
+    store_node_open(&rivals->nodes[rivals->owner], port, "a rival");
+}
+
+/* On the proxy's thread, so past it. */
+static void take_over_now(void *arg)
+{
+    struct rivals *rivals = arg;
+    take_over(rivals, rivals->server.port);
+}
+
+/* Who owns it changes before a commit, or between its being done and its being sent again. OK: it
+ * is there, once. IO: it may be, and the number that Redis has tells. Nothing else is. */
+TEST(what_was_answered_stays_while_owners_change_and_answers_are_lost)
+{
+    static const struct store_habits habits = {
+        .puts_max = 6, .dead_max = 3, .doc_max = 2000, .living_max = 50};
+    static struct store_draft draft;
+    struct rivals rivals = {.owner = 0};
+    struct store_model model;
+    struct store_verdict verdict = {""};
+    struct test_random random = {test_seed()};
+    uint64_t commits = 0;
+    unsigned told[2] = {0};
+    redis_server_start(&rivals.server, no_more);
+    redis_proxy_start(&rivals.proxy, rivals.server.port);
+    rivals.proxy.arg = &rivals;
+    store_node_open(&rivals.nodes[0], rivals.proxy.port, "the first");
+    store_model_init(&model);
+    uint64_t rounds = test_effort(300);
+    for (uint64_t round = 0; round < rounds; round++) {
+        unsigned before = rivals.owner;
+        uint64_t chance = round == 0 ? 1 : test_random_below(&random, 6);
+        if (chance == 0)
+            take_over(&rivals, rivals.proxy.port);
+        rivals.proxy.on_cut = chance == 1 ? take_over_now : NULL;
+        atomic_store(&rivals.proxy.cuts, chance < 3 ? 1 : 0);
+        store_draft_make(&draft, &model, &random, &habits);
+        enum tocsin_status status = store_node_commit(&rivals.nodes[before], &draft.batch);
+        atomic_store(&rivals.proxy.cuts, 0);
+        assert_true(atomic_load(&rivals.proxy.cut) >= 0); /* what on_cut did is to be seen */
+        bool lost = rivals.owner != before;
+        assert_int_equal(status, lost ? TOCSIN_IO : TOCSIN_OK);
+        long long number = redis_server_ask(&rivals.server, NULL, "HGET tocsin:{p0}:meta commit");
+        bool there = number == (long long)commits + 1;
+        assert_true(there || (lost && number == (long long)commits));
+        told[there && lost]++;
+        if (there) {
+            store_model_apply(&model, &draft.batch);
+            commits++;
+        }
+        if (lost)
+            store_node_close(&rivals.nodes[before]);
+        if (!store_model_judge(&model, rivals.nodes[rivals.owner].store, &verdict))
+            fail_msg("%s", verdict.text);
+    }
+    assert_true(told[0] > 0 && told[1] > 0);
+    store_model_release(&model);
+    store_node_close(&rivals.nodes[rivals.owner]);
+    redis_proxy_stop(&rivals.proxy);
+    redis_server_stop(&rivals.server);
+}
+
 static void stop_answering(void *arg)
 {
     const struct redis_server *server = arg;
@@ -115,7 +188,7 @@ static void stop_answering(void *arg)
     (void)redis_server_ask(server, NULL, "REPLICAOF 127.0.0.1 1");
 }
 
-/* After a lost answer a refusal does not mean that nothing was changed. */
+/* Law 10: after a lost answer a refusal does not mean that nothing was changed. */
 TEST(a_refusal_after_a_lost_answer_is_not_taken_for_an_answer)
 {
     struct redis_server server;
@@ -163,7 +236,7 @@ static void must_refuse(struct store_node *node, const struct redis_server *serv
     assert_int_equal(redis_server_ask(server, NULL, "HGET tocsin:{p0}:meta commit"), rev - 1);
 }
 
-/* UNAVAILABLE and NO_SPACE: nothing changed, with Redis's own words. */
+/* Law 5: nothing changed, with Redis's own words. */
 TEST(what_redis_refuses_changed_nothing_and_is_done_later)
 {
     struct redis_server server;
@@ -213,7 +286,7 @@ TEST(a_redis_that_cannot_save_refuses_and_takes_up_again)
     redis_server_stop(&server);
 }
 
-/* Law 6: at the limit of the memory, what makes room is done, and a node can take over. */
+/* Law 8: at the limit of the memory, what makes room is done, and a node can take over. */
 TEST(at_the_limit_of_memory_urgent_commits_and_take_overs_go_through)
 {
     struct redis_server server;
@@ -371,7 +444,7 @@ TEST(a_script_that_redis_forgot_is_taught_again)
     redis_server_stop(&server);
 }
 
-/* C-15: names that other programs look at. */
+/* C-04: names that other programs look at. */
 TEST(mirrors_are_written_with_the_commit_in_the_order_given)
 {
     struct redis_server server;

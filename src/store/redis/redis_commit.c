@@ -49,14 +49,15 @@ enum tocsin_status redis_running(struct redis_store *store, struct tocsin_why *r
 static char *begin_word(struct buffer *command, size_t size)
 {
     char head[NUMBER_BYTES];
-    int head_size = snprintf(head, sizeof head, "$%zu\r\n", size);
-    char *at = buffer_reserve(command, (size_t)head_size + size + 2);
+    (void)snprintf(head, sizeof head, "$%zu\r\n", size);
+    buffer_append_text(command, head);
+    char *at = buffer_reserve(command, size + 2);
     if (at == NULL)
         return NULL;
-    memcpy(at, head, (size_t)head_size);
-    memcpy(at + (size_t)head_size + size, "\r\n", 2);
-    buffer_advance(command, (size_t)head_size + size + 2);
-    return at + head_size;
+    at[size] = '\r';
+    at[size + 1] = '\n';
+    buffer_advance(command, size + 2);
+    return at;
 }
 
 static void add_word(struct buffer *command, struct bytes word)

@@ -21,17 +21,20 @@ static enum tocsin_status damaged(const char *where, const char *what, uint64_t 
                       where, what, number);
 }
 
-/* What cannot be read is not there for the caller, but the writer may go on. */
+/* A list, of so many elements unless that is 0. What cannot be read is not there for the caller, but
+ * the writer may go on. */
 static enum tocsin_status ask(struct redis_store *store, const struct bytes *words, size_t count,
-                              int type, redisReply **ret_reply, struct tocsin_why *ret_why)
+                              size_t elements, redisReply **ret_reply, struct tocsin_why *ret_why)
 {
     redisReply *reply = NULL;
     if (wire_read(&store->reader, words, count, &reply, ret_why) != TOCSIN_OK)
         return TOCSIN_UNAVAILABLE;
-    if (reply->type != type) {
+    if (reply->type != REDIS_REPLY_ARRAY || (elements != 0 && reply->elements != elements)) {
         freeReplyObject(reply);
-        return reason_say(ret_why, TOCSIN_UNAVAILABLE, "%.*s: not the kind of answer it should be",
-                          (int)words[0].size, words[0].at);
+        (void)reason_say(ret_why, TOCSIN_UNAVAILABLE,
+                         "Redis answered %.*s with something that makes no sense",
+                         (int)words[0].size, words[0].at);
+        return TOCSIN_UNAVAILABLE;
     }
     *ret_reply = reply;
     return TOCSIN_OK;
@@ -56,7 +59,7 @@ static enum tocsin_status ask_heads(struct redis_store *store, uint64_t from_rev
         bytes_of("0"),
         bytes_of(most),
     };
-    return ask(store, words, 8, REDIS_REPLY_ARRAY, ret_reply, ret_why);
+    return ask(store, words, 8, 0, ret_reply, ret_why);
 }
 
 /* The head at a place of a page. False: it is damaged, and only rev is known. */
@@ -80,7 +83,7 @@ static enum tocsin_status check_owner(struct redis_store *store, struct tocsin_w
     struct bytes words[] = {bytes_of("HMGET"), bytes_of(REDIS_STORE_META), bytes_of("incarnation"),
                             bytes_of("token")};
     redisReply *reply = NULL;
-    enum tocsin_status status = ask(store, words, 4, REDIS_REPLY_ARRAY, &reply, ret_why);
+    enum tocsin_status status = ask(store, words, 4, 2, &reply, ret_why);
     if (status != TOCSIN_OK)
         return status;
     if (!bytes_are(wire_text(reply->element[0]), store->incarnation_text))
@@ -272,7 +275,7 @@ static enum tocsin_status ask_docs(const struct listing *listing, const redisRep
     *ret_reply = NULL;
     if (count == 0)
         return TOCSIN_OK;
-    return ask(listing->store, words, 2 + count, REDIS_REPLY_ARRAY, ret_reply, ret_why);
+    return ask(listing->store, words, 2 + count, count, ret_reply, ret_why);
 }
 
 static enum tocsin_status visit_one(struct listing *listing, const redisReply *page, size_t at,
@@ -288,7 +291,7 @@ static enum tocsin_status visit_one(struct listing *listing, const redisReply *p
     if (whole && !bytes_equal(record.kind, listing->kind))
         return TOCSIN_OK;
     if (whole) {
-        const redisReply *reply = doc.size > 0 ? docs->element[(*doc_at)++] : NULL;
+        const redisReply *reply = doc.size > 0 && docs != NULL ? docs->element[(*doc_at)++] : NULL;
         enum tocsin_status status = take_doc(listing->store, reply, &doc, &record, ret_why);
         if (status == TOCSIN_NONE)
             return TOCSIN_OK;
@@ -393,7 +396,7 @@ static enum tocsin_status ask_events(struct redis_store *store, const struct run
     struct bytes words[] = {bytes_of("XRANGE"), bytes_of(REDIS_STORE_EVENTS),
                             bytes_of(from),     bytes_of("+"),
                             bytes_of("COUNT"),  bytes_of(most)};
-    return ask(store, words, 6, REDIS_REPLY_ARRAY, ret_reply, ret_why);
+    return ask(store, words, 6, 0, ret_reply, ret_why);
 }
 
 enum tocsin_status redis_events(struct store *handle, uint64_t after_seq, size_t scan,

@@ -12,10 +12,11 @@
  *           was done, or could not be reached for outage_ms and not a byte was sent; NO_SPACE when
  *           Redis is at its maxmemory, and urgent ones are still done; IO, for good, when another
  *           node is the owner, the records or commits are gone, or an answer did not come.
- * Cost      a commit is a round trip and, in Redis, about a microsecond a record.
+ * Cost      a commit is a round trip and, in Redis, a few microseconds a record.
  * Memory    a commit is copied once.
- * Bounds    a commit of 256 MiB; revs and seqs below 2^53. Reading is in pages of about 1 MiB.
- * Threads   as in store.h: the writer and the reader have a connection each, and block on it.
+ * Bounds    a commit of 256 MiB; revs below 2^53. Reading is in pages of about 1 MiB.
+ * Threads   as in store.h: the writer and the reader have a connection each, and block on it, the
+ *           writer for outage_ms at most.
  */
 #ifndef TOCSIN_STORE_REDIS_REDIS_STORE_H
 #define TOCSIN_STORE_REDIS_REDIS_STORE_H
