@@ -284,6 +284,9 @@ TEST(it_listens_where_it_is_told_or_says_why_not)
     assert_non_null(strstr(why.text, "cannot listen on"));
     for (int i = 0; i < 4; i++)
         (void)uv_run(loop_uv(options.loop), UV_RUN_NOWAIT);
+    options.listen = &second_taken[1];
+    options.listen_count = 1;
+    assert_int_equal(follower_create(&options, &none, &why), TOCSIN_BUSY);
     options.node = "n\r\nX: y";
     assert_int_equal(follower_create(&options, &none, &why), TOCSIN_INVALID);
     assert_non_null(strstr(why.text, "node: "));
