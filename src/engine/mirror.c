@@ -23,11 +23,13 @@ enum tocsin_status mirror_rows_add(struct mirror_rows *rows, const struct store_
 {
     bool gone = mirror->value.at == NULL;
     size_t value_size = gone ? 0 : mirror->value.size;
+    assert(mirror->name.at != NULL);
     if (!commit_room_for((void **)&rows->rows, &rows->room, rows->count + 1, sizeof *rows->rows))
         return TOCSIN_NO_MEMORY;
     size_t at = rows->bytes.size;
     buffer_append(&rows->bytes, mirror->name.at, mirror->name.size);
-    buffer_append(&rows->bytes, mirror->value.at, value_size);
+    if (!gone)
+        buffer_append(&rows->bytes, mirror->value.at, value_size);
     if (buffer_status(&rows->bytes) != TOCSIN_OK)
         return buffer_status(&rows->bytes) == TOCSIN_FULL ? TOCSIN_TOO_LARGE : TOCSIN_NO_MEMORY;
     rows->rows[rows->count++] = (struct mirror_row){

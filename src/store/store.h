@@ -65,18 +65,18 @@ struct store_event {
     struct bytes doc;
 };
 
+/* How the engine's elapsed time line stands against the wall, as of a commit. */
+struct store_time {
+    int64_t elapsed_ms; /* the engine's time line, never backwards */
+    int64_t skew_ms;    /* wall minus that */
+};
+
 /* A name beside the records, for other programs that look into a shared store; a store without
  * such names leaves them out. In the order given, the last of a name counts. */
 struct store_mirror {
     struct bytes name;
     struct bytes value; /* at == NULL: the name goes */
     int64_t expire_ms;  /* the name goes by itself after this long; 0: it stays */
-};
-
-/* How the engine's elapsed time line stands against the wall, as of a commit. */
-struct store_time {
-    int64_t elapsed_ms; /* the engine's time line, never backwards */
-    int64_t skew_ms;    /* wall minus that */
 };
 
 struct store_batch {
