@@ -141,6 +141,15 @@ TEST(the_first_wins_and_the_second_sees_who_and_where)
     redis_server_stop(&server);
 }
 
+static struct node *holder(struct node *nodes, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (owner_holds(nodes[i].owner))
+            return &nodes[i];
+    }
+    return NULL;
+}
+
 TEST(of_eight_that_race_one_wins_and_nobody_beside_it)
 {
     struct redis_server server;
@@ -151,13 +160,8 @@ TEST(of_eight_that_race_one_wins_and_nobody_beside_it)
     for (size_t i = 0; i < 8; i++)
         owner_race(nodes[i].owner, 0);
     for (unsigned round = 0; round < 4; round++) {
-        size_t winner = 8;
-        int64_t last_ms = elapsed_ms() + PATIENCE_MS;
-        while (winner == 8 && elapsed_ms() < last_ms) {
-            for (size_t i = 0; i < 8; i++)
-                winner = owner_holds(nodes[i].owner) ? i : winner;
-        }
-        assert_true(winner < 8);
+        struct node *winner = NULL;
+        UNTIL((winner = holder(nodes, 8)) != NULL);
         for (unsigned i = 0; i < 50; i++) {
             unsigned holders = 0;
             for (size_t j = 0; j < 8; j++)
@@ -165,10 +169,10 @@ TEST(of_eight_that_race_one_wins_and_nobody_beside_it)
             assert_true(holders <= 1);
             nap();
         }
-        owner_give_up(nodes[winner].owner);
-        assert_false(owner_holds(nodes[winner].owner));
-        UNTIL(!look(&nodes[winner]).mine);
-        owner_race(nodes[winner].owner, LEASE);
+        owner_give_up(winner->owner);
+        assert_false(owner_holds(winner->owner));
+        UNTIL(!look(winner).mine);
+        owner_race(winner->owner, LEASE);
     }
     for (size_t i = 0; i < 8; i++)
         owner_destroy(nodes[i].owner);
