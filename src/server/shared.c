@@ -310,7 +310,6 @@ static enum tocsin_status after_a_term(struct server *server, enum tocsin_status
     bool never = status == TOCSIN_INVALID && server->said_ready;
     if (!lost && !later && !never)
         return status;
-    owner_give_up(server->shared->owner);
     if (later)
         server->shared->race_ms = (uint32_t)config->renew;
     else if (never)
@@ -331,6 +330,8 @@ static enum tocsin_status own(struct server *server)
         loop_run(server->loop);
         status = server->failed;
     }
+    if (status != TOCSIN_OK)
+        owner_give_up(shared->owner); /* others need not wait until all is torn down */
     stop_following(server);
     term_end(server);
     return status == TOCSIN_OK ? TOCSIN_OK : after_a_term(server, status);
@@ -392,6 +393,11 @@ static void sample(void *arg, struct elapsed_time before, struct elapsed_time af
 bool shared_clock_was_set(struct server *server)
 {
     return server->shared != NULL && shared_clock_stepped(&server->shared->clock);
+}
+
+int64_t shared_clock_error_ms(struct server *server)
+{
+    return shared_clock_error_ns(&server->shared->clock) / MS;
 }
 
 static enum tocsin_status start(struct server *server)

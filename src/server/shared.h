@@ -38,6 +38,8 @@ void shared_stop_listening(struct server *server);
 
 /* Redis has another time than it had. */
 bool shared_clock_was_set(struct server *server);
+/* How well its time is known. */
+int64_t shared_clock_error_ms(struct server *server);
 
 /* What operations tell. */
 void shared_describe(const struct server *server, struct owner_state *ret_state);
