@@ -11,7 +11,7 @@
 #include "service/redis_keys/redis_provider.h"
 #include "service/renewal/mock_client.h"
 
-enum { WAIT_MS = 10000, REPORT_WORST = 10 };
+enum { WAIT_MS = 10000, LOST_WAIT_MS = 500, REPORT_WORST = 10 };
 
 struct keeper {
     struct server *server;
@@ -240,7 +240,9 @@ void keeper_stop(struct keeper *keeper)
     keeper->stopped = true;
     if (keeper->renewals != NULL)
         renewals_stop(keeper->renewals);
-    key_providers_stop(&keeper->providers, WAIT_MS);
+    /* Who has lost the records to another node cannot write down what becomes of it. */
+    bool lost = keeper->server->shared != NULL && keeper->server->failed != TOCSIN_OK;
+    key_providers_stop(&keeper->providers, lost ? LOST_WAIT_MS : WAIT_MS);
     key_providers_join(&keeper->providers);
     while (key_providers_take(&keeper->providers)) {
     }

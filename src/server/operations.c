@@ -16,6 +16,9 @@ enum { WHEEL_SAMPLE = 65536 };
 
 enum { ANSWER_BYTES_MAX = 4 * 1024 * 1024 };
 
+/* Of Redis's time, as this node knows it. */
+enum { CLOCK_ERROR_MS = 100 };
+
 /* ---- health */
 
 struct health {
@@ -54,7 +57,9 @@ static void look_at_cluster(struct server *server, struct health *health)
                    following ? "Redis is not reached, so no node can take over"
                              : "Redis is not reached, and this node stops when its lease ends",
                    state.why.text);
-    note(health, !state.reached, following, health->redis);
+    note(health, !state.reached, true, health->redis);
+    note(health, state.reached && shared_clock_error_ms(server) > CLOCK_ERROR_MS, false,
+         "Redis answers so slowly that its time is hardly known: what is due may be late");
     note(health, following && state.reached && !state.held, false,
          "no node owns the records: one takes over soon");
     note(health, following && state.reached && state.held && state.epoch == 0, false,
@@ -133,30 +138,44 @@ void operations_health(const struct route_request *request)
     buffer_release(&out);
 }
 
-/* A follower is, when there is somebody to pass requests on to. */
+/* A follower is, when there is somebody to pass requests on to; and none is without Redis. */
 static bool is_ready(struct server *server)
 {
     struct owner_state state;
-    if (server->phase != SERVER_FOLLOWING)
+    if (server->shared == NULL)
         return server->phase == SERVER_READY;
     shared_describe(server, &state);
+    if (server->phase != SERVER_FOLLOWING)
+        return server->phase == SERVER_READY && state.reached;
     return state.reached && state.held && state.epoch > 0;
+}
+
+/* Why it is not. */
+static const char *unready(const struct server *server)
+{
+    switch (server->phase) {
+    case SERVER_FOLLOWING:
+        return "no node owns the records now";
+    case SERVER_STARTING:
+        return "it is starting";
+    case SERVER_READY:
+        return "Redis is not reached";
+    case SERVER_DRAINING:
+    case SERVER_STOPPED:
+        break;
+    }
+    return "it is stopping";
 }
 
 void operations_ready(const struct route_request *request)
 {
-    enum server_phase phase = request->server->phase;
-    if (is_ready(request->server)) {
+    if (is_ready(request->server))
         answer_json(request->server, request->exchange, 200, bytes_of("{\"ready\":true}"), 0);
-        return;
-    }
-    answer_problem(request->server, request->exchange,
-                   &(struct problem){.status = 503,
-                                     .code = "UNAVAILABLE",
-                                     .detail = phase == SERVER_FOLLOWING
-                                                   ? "no node owns the records now"
-                                               : phase == SERVER_STARTING ? "it is starting"
-                                                                          : "it is stopping"});
+    else
+        answer_problem(request->server, request->exchange,
+                       &(struct problem){.status = 503,
+                                         .code = "UNAVAILABLE",
+                                         .detail = unready(request->server)});
 }
 
 /* ---- metrics: gauges are set as they are asked for */
@@ -373,6 +392,7 @@ static void write_counts(struct json_writer *writer, struct server *server)
 static void write_cluster(struct json_writer *writer, struct server *server)
 {
     struct owner_state state;
+    char shown[CONFIG_STORE_SHOWN_BYTES];
     bool following = server->phase == SERVER_FOLLOWING;
     json_write_key(writer, "cluster");
     json_write_object(writer);
@@ -380,6 +400,7 @@ static void write_cluster(struct json_writer *writer, struct server *server)
     json_write_text(writer, server->shared == NULL ? "solo" : following ? "follower" : "owner");
     if (server->shared != NULL) {
         shared_describe(server, &state);
+        config_store_shown(server->config, shown);
         json_write_key(writer, "owner");
         if (state.held) {
             json_write_object(writer);
@@ -391,6 +412,8 @@ static void write_cluster(struct json_writer *writer, struct server *server)
         } else {
             json_write_null(writer);
         }
+        json_write_key(writer, "redis");
+        json_write_text(writer, shown);
         json_write_key(writer, "epoch");
         json_write_uint64(writer, shared_epoch(server));
         json_write_key(writer, "lease_ms");

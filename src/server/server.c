@@ -96,8 +96,12 @@ void server_stop(struct server *server)
         log_event(&server->log, LOG_INFO, "stopping: draining", LOG_END);
         (void)notify_send(getenv("NOTIFY_SOCKET"), "STOPPING=1");
     }
+    if (!again && server->phase == SERVER_FOLLOWING) {
+        shared_drain(server);
+        return;
+    }
     if (again || (server->phase != SERVER_STARTING && server->phase != SERVER_READY)) {
-        loop_stop(server->loop); /* following, or between two terms: there is nothing to drain */
+        loop_stop(server->loop); /* between two terms there is nothing to drain */
         return;
     }
     (void)uv_timer_start(&server->signals->deadline, deadline_passed, server->config->drain_timeout,

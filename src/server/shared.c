@@ -27,7 +27,11 @@
 
 #define MS INT64_C(1000000)
 
-enum { COUNT_AGAIN_MS = 500 };
+enum {
+    COUNT_AGAIN_MS = 500,
+    QUIET_MS = 200, /* nothing was passed on for so long: who ends may cut what is open */
+    QUIET_LOOK_MS = 20,
+};
 
 struct shared {
     struct redis_url where;
@@ -42,6 +46,9 @@ struct shared {
     uint64_t epoch;      /* the highest that was seen */
     uint32_t race_ms;    /* not raced for before */
     enum tocsin_status ended;
+    int64_t drain_until_ns; /* stopping while it follows; 0: not */
+    int64_t quiet_since_ns;
+    uint64_t passed_bytes;
 
     bool told_reached; /* what the log was told last */
     bool told_any;
@@ -109,6 +116,39 @@ static void say_ready(struct server *server)
         loop_wake_at(server->loop, clock_elapsed(&clock_system).ns + COUNT_AGAIN_MS * MS);
 }
 
+/* Requests that were passed on get their answers; connections that are only kept open do not hold us
+ * up, nor do calls that wait for something to happen: their clients ask another node. */
+static void drain_on(struct server *server)
+{
+    struct shared *shared = server->shared;
+    struct follower_stats stats;
+    int64_t now = clock_elapsed(&clock_system).ns;
+    follower_stats(shared->follower, &stats);
+    uint64_t bytes = stats.bytes_to_owner + stats.bytes_to_clients;
+    if (bytes != shared->passed_bytes || shared->quiet_since_ns == 0)
+        shared->quiet_since_ns = now;
+    shared->passed_bytes = bytes;
+    if (stats.tunnels == 0 || now >= shared->quiet_since_ns + QUIET_MS * MS ||
+        now >= shared->drain_until_ns)
+        loop_stop(server->loop);
+    loop_wake_at(server->loop, now + QUIET_LOOK_MS * MS);
+}
+
+void shared_drain(struct server *server)
+{
+    struct shared *shared = server->shared;
+    if (shared->follower == NULL) {
+        loop_stop(server->loop); /* it begins, or is between two roles */
+        return;
+    }
+    shared->drain_until_ns =
+        clock_elapsed(&clock_system).ns + (int64_t)server->config->drain_timeout * MS + 1;
+    owner_give_up(shared->owner);
+    shared_stop_listening(server);
+    follower_retire(shared->follower);
+    drain_on(server);
+}
+
 void shared_turn(struct server *server)
 {
     struct shared *shared = server->shared;
@@ -116,6 +156,10 @@ void shared_turn(struct server *server)
     struct tocsin_why why = {""};
     if (shared->follower == NULL)
         return;
+    if (shared->drain_until_ns != 0) {
+        drain_on(server);
+        return;
+    }
     owner_look(shared->owner, &state);
     if (state.mine) {
         loop_stop(server->loop);
@@ -266,7 +310,6 @@ static enum tocsin_status after_a_term(struct server *server, enum tocsin_status
     bool never = status == TOCSIN_INVALID && server->said_ready;
     if (!lost && !later && !never)
         return status;
-    owner_give_up(server->shared->owner);
     if (later)
         server->shared->race_ms = (uint32_t)config->renew;
     else if (never)
@@ -287,6 +330,8 @@ static enum tocsin_status own(struct server *server)
         loop_run(server->loop);
         status = server->failed;
     }
+    if (status != TOCSIN_OK)
+        owner_give_up(shared->owner); /* others need not wait until all is torn down */
     stop_following(server);
     term_end(server);
     return status == TOCSIN_OK ? TOCSIN_OK : after_a_term(server, status);
@@ -348,6 +393,11 @@ static void sample(void *arg, struct elapsed_time before, struct elapsed_time af
 bool shared_clock_was_set(struct server *server)
 {
     return server->shared != NULL && shared_clock_stepped(&server->shared->clock);
+}
+
+int64_t shared_clock_error_ms(struct server *server)
+{
+    return shared_clock_error_ns(&server->shared->clock) / MS;
 }
 
 static enum tocsin_status start(struct server *server)

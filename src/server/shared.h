@@ -19,6 +19,8 @@ enum tocsin_status shared_run(struct server *server);
 
 /* Following: somebody has posted. */
 void shared_turn(struct server *server);
+/* Following: no new connections; the loop is stopped when what was passed on is answered. */
+void shared_drain(struct server *server);
 
 /* Is the lease still ours? Before everything an owner does. When it is not, the term has failed, and
  * the loop is stopped. True for a node that is alone. */
@@ -36,6 +38,8 @@ void shared_stop_listening(struct server *server);
 
 /* Redis has another time than it had. */
 bool shared_clock_was_set(struct server *server);
+/* How well its time is known. */
+int64_t shared_clock_error_ms(struct server *server);
 
 /* What operations tell. */
 void shared_describe(const struct server *server, struct owner_state *ret_state);

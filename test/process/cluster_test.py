@@ -12,6 +12,7 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 
@@ -335,14 +336,17 @@ def an_owner_that_stood_still_is_fenced():
         one.process.send_signal(signal.SIGSTOP)
         waiting.sendall(b"POST /v1/tasks HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
                         b"Content-Length: %d\r\n\r\n%s" % (len(body), body))
+        reading = socket.create_connection((one.host, one.port), PATIENCE)  # what is answered from memory
+        reading.sendall(b"GET /v1/queues HTTP/1.1\r\nHost: localhost\r\n\r\n")
         wait_for(two.owns, "the take-over")
         two.add(id="meanwhile", delay="1h")
         epoch = two.cluster()["epoch"]
         one.process.send_signal(signal.SIGCONT)
-        with contextlib.suppress(ConnectionError):
-            said = waiting.recv(65536)
-            same(said[:12] in (b"", b"HTTP/1.1 503"), True, said)
-        waiting.close()
+        for connection in (waiting, reading):
+            with contextlib.suppress(ConnectionError):
+                said = connection.recv(65536)
+                same(said[:12] in (b"", b"HTTP/1.1 503"), True, said)
+            connection.close()
         wait_for(lambda: one.follows(two), "that it follows")
         same((one.cluster()["epoch"], two.cluster()["epoch"]), (epoch, epoch), "it did not take over")
         same(one.task("meanwhile")["id"], "meanwhile")
@@ -363,11 +367,12 @@ def without_redis_nobody_answers_and_with_it_all_goes_on():
             redis.kill()
             for node in (one, two):
                 wait_for(lambda node=node: (found := node.ask("GET", "/healthz")) and found.status == 503, f"{node.name} is down")
+            wait_for(lambda: one.cluster()["role"] == "follower", "the end of its term")
             down = one.ask("GET", "/healthz")
             same(down["status"], "DOWN")
             holds(down["reasons"][0], "Redis is not reached")
             same(one.ask("GET", "/readyz").status, 503)
-            refused = two.ask("POST", "/v1/tasks", {"id": "x", "delay": "1h"})
+            refused = wait_for(lambda: two.ask("POST", "/v1/tasks", {"id": "x", "delay": "1h"}), "an answer")
             same((refused.status, refused["code"], refused.headers["retry-after"]), (503, "UNAVAILABLE", "1"))
             redis.start()
             begin, already = time.monotonic(), len(load.accepted)
@@ -398,6 +403,40 @@ def a_node_that_ends_hands_over_at_once():
 
 
 @alone
+def a_redis_that_hangs_is_given_up_and_taken_up_again():
+    """Law 5: connections stay, and nothing is answered; no request of before hangs for ever."""
+    with cluster() as (redis, one, two):
+        with Load(one, two, threads=8) as load:
+            wait_for(lambda: len(load.accepted) > 50, "some load")
+            redis.pause()
+            try:
+                for node in (one, two):
+                    wait_for(lambda node=node: (found := node.ask("GET", "/healthz", timeout=3)) and found.status == 503, f"{node.name} is down")
+                wait_for(lambda: (found := two.ask("GET", "/v1/tasks/load-0-1", timeout=5)) and found.status == 503, "a refusal")
+            finally:
+                redis.go_on()
+            already = len(load.accepted)
+            wait_for(lambda: len(load.accepted) > already + 50, "load after it")
+        load.check(two)
+        same(max(one.cluster()["epoch"], two.cluster()["epoch"]) > 1, True)
+
+
+@alone
+def a_follower_that_ends_lets_answers_through():
+    with cluster() as (_, one, two):
+        two.add(id="a", delay="1h")
+        waiting = threading.Thread(target=lambda: two.ask("POST", "/v1/queues/default/lease", {"wait": "20s"}))
+        waiting.start()
+        wait_for(lambda: two.metric("tocsin_cluster_tunnels") > 0, "a call that waits")
+        begin = time.monotonic()
+        two.process.send_signal(signal.SIGTERM)
+        same(two.stop(0), 0)
+        same(time.monotonic() - begin < 5, True, "who waits for work does not hold it up")
+        waiting.join()
+        same((one.owns(), one.task("a")["id"]), (True, "a"))
+
+
+@alone
 def of_three_nodes_one_owns_whoever_is_killed():
     with cluster(names=("n1", "n2", "n3")) as (redis, *nodes):
         epochs = [nodes[0].cluster()["epoch"]]
@@ -415,11 +454,49 @@ def of_three_nodes_one_owns_whoever_is_killed():
             same(sorted(task["id"] for task in node.done("GET", "/v1/tasks")[0]["tasks"]), ["t0", "t1", "t2"])
 
 
+@alone
+def with_tls_a_follower_passes_on_what_it_cannot_read():
+    with tempfile.TemporaryDirectory() as folder:
+        subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes",
+                        "-keyout", f"{folder}/key", "-out", f"{folder}/certificate", "-days", "2", "-subj", "/CN=localhost",
+                        "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1"], check=True, capture_output=True)
+        with cluster("--set", f"tls.certificate={folder}/certificate", "--set", f"tls.key={folder}/key") as (_, one, two):
+            for node in (one, two):
+                trusted = ("--url", f"https://127.0.0.1:{node.port}", "--ca-file", f"{folder}/certificate")
+                ended = tocsin("add", *trusted, "--id", f"at-{node.name}", "--delay", "1h")
+                same((node.scheme, ended.returncode), ("https", 0), ended.stderr)
+                shown = json.loads(tocsin("info", *trusted, "--json").stdout)
+                same((shown["node"], shown["cluster"]["role"]), ("n1", "owner"), "whoever is asked, the owner answers")
+            same(tocsin("show", *trusted, "at-n1").returncode, 0)
+
+
+@alone
+def what_the_owner_knows_the_next_one_knows():
+    """Every service: schedules, countdowns, named leases, renewals, rooms, Idempotency-Keys."""
+    with cluster() as (_, one, two):
+        key = {"Idempotency-Key": "once"}
+        first = two.post("/v1/tasks", {"id": "a", "delay": "1h"}, 201, key)
+        two.put("/v1/tasks/every", {"every": "1h"}, 201)
+        two.put("/v1/countdowns/c", {"owner": "me", "for": "1h"}, 201)
+        lease = two.put("/v1/leases/l", {"holder": "me", "ttl": "1h"}, None)
+        renewal = two.post("/v1/renewals", {"keys": ["k"], "every": "1m", "redis": "mock"}, 201)["id"]
+        room = two.post("/v1/rooms", {"mode": "PVP"}, 201)["room_id"]
+        one.kill()
+        wait_for(two.owns, "the take-over")
+        again = two.post("/v1/tasks", {"id": "a", "delay": "1h"}, 201, key)
+        same((again.body, again.headers["idempotency-replayed"]), (first.body, "true"))
+        same((two.state("every"), two.get("/v1/countdowns/c")["state"]), ("pending", "running"))
+        held = two.get("/v1/leases/l")
+        same((held["holder"], held["fence"]), ("me", lease["fence"]))
+        same((two.get(f"/v1/renewals/{renewal}")["id"], two.get(f"/v1/rooms/{room}")["room_id"]), (renewal, room))
+
+
 # ---- what is said, and what is refused
 
 @alone
 def a_password_is_not_shown():
     with Redis(password="s3cret") as redis, Node(redis, "n1", "--log-level", "debug", password="s3cret") as one:
+        same(one.cluster()["redis"], f"redis://:***@127.0.0.1:{redis.port}")
         same("s3cret" in one.said() + one.get("/v1/info").body.decode() + one.get("/metrics").body.decode(), False)
         shown = tocsin("serve", "--store", f"redis://ada:s3cret@127.0.0.1:{redis.port}/2", "--print-config").stdout
         holds(shown, f"store: \"redis://ada:***@127.0.0.1:{redis.port}/2\"")

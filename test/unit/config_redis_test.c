@@ -4,10 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "net/redis/redis_url.h"
 #include "runner.h"
 #include "server/config_form.h"
 #include "server/config_table.h"
-#include "net/redis/redis_url.h"
 #include "support/config_make.h"
 
 static char *printed(const struct config *config, bool secrets)

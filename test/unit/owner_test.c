@@ -27,6 +27,7 @@ struct node {
     atomic_uint posts;
     atomic_uint samples;
     _Atomic int64_t redis_us;
+    _Atomic int64_t before_ns; /* of the last answer */
 };
 
 static struct elapsed_time node_elapsed(void *arg)
@@ -46,6 +47,7 @@ static void sampled(void *arg, struct elapsed_time before, struct elapsed_time a
     struct node *node = arg;
     assert_true(before.ns <= after.ns);
     atomic_store(&node->redis_us, redis_us);
+    atomic_store(&node->before_ns, before.ns);
     atomic_fetch_add(&node->samples, 1);
 }
 
@@ -139,6 +141,15 @@ TEST(the_first_wins_and_the_second_sees_who_and_where)
     redis_server_stop(&server);
 }
 
+static struct node *holder(struct node *nodes, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (owner_holds(nodes[i].owner))
+            return &nodes[i];
+    }
+    return NULL;
+}
+
 TEST(of_eight_that_race_one_wins_and_nobody_beside_it)
 {
     struct redis_server server;
@@ -149,13 +160,8 @@ TEST(of_eight_that_race_one_wins_and_nobody_beside_it)
     for (size_t i = 0; i < 8; i++)
         owner_race(nodes[i].owner, 0);
     for (unsigned round = 0; round < 4; round++) {
-        size_t winner = 8;
-        int64_t last_ms = elapsed_ms() + PATIENCE_MS;
-        while (winner == 8 && elapsed_ms() < last_ms) {
-            for (size_t i = 0; i < 8; i++)
-                winner = owner_holds(nodes[i].owner) ? i : winner;
-        }
-        assert_true(winner < 8);
+        struct node *winner = NULL;
+        UNTIL((winner = holder(nodes, 8)) != NULL);
         for (unsigned i = 0; i < 50; i++) {
             unsigned holders = 0;
             for (size_t j = 0; j < 8; j++)
@@ -163,10 +169,10 @@ TEST(of_eight_that_race_one_wins_and_nobody_beside_it)
             assert_true(holders <= 1);
             nap();
         }
-        owner_give_up(nodes[winner].owner);
-        assert_false(owner_holds(nodes[winner].owner));
-        UNTIL(!look(&nodes[winner]).mine);
-        owner_race(nodes[winner].owner, LEASE);
+        owner_give_up(winner->owner);
+        assert_false(owner_holds(winner->owner));
+        UNTIL(!look(winner).mine);
+        owner_race(winner->owner, LEASE);
     }
     for (size_t i = 0; i < 8; i++)
         owner_destroy(nodes[i].owner);
@@ -185,6 +191,22 @@ TEST(it_is_renewed_for_longer_than_a_lease)
     UNTIL(owner_until_ns(one.owner) > first_ns + 2 * LEASE * MS);
     assert_int_equal(look(&one).won, 1);
     assert_int_equal(look(&one).lost, 0);
+    owner_destroy(one.owner);
+    redis_server_stop(&server);
+}
+
+TEST(a_lease_counts_from_before_it_was_asked_for_and_a_tenth_is_left_over)
+{
+    struct redis_server server;
+    struct node one;
+    redis_server_start(&server, PLAIN);
+    node_start(&one, &server, "n1");
+    win(&one);
+    for (unsigned i = 0; i < 3; i++) {
+        int64_t last_ns = owner_until_ns(one.owner);
+        UNTIL(owner_until_ns(one.owner) > last_ns);
+        UNTIL(owner_until_ns(one.owner) == atomic_load(&one.before_ns) + LEASE * MS / 10 * 9);
+    }
     owner_destroy(one.owner);
     redis_server_stop(&server);
 }
