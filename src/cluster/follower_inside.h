@@ -44,7 +44,7 @@ struct passage {
     bool without_body; /* it is a HEAD */
 };
 
-struct owner {
+struct destination {
     char address[LOOKUP_TEXT_BYTES]; /* empty: nobody owns */
     char before[LOOKUP_TEXT_BYTES];  /* the last one; empty: none was ever seen */
     uint64_t since_ms;               /* that it is so */
@@ -67,7 +67,7 @@ struct follower {
     struct passage *others;
     uint64_t pending_count;
     uint64_t open;
-    struct owner owner;
+    struct destination owner;
     unsigned lookups; /* under way, also of owners before */
     struct follower_stats stats;
     uv_timer_t timer;

@@ -16,7 +16,7 @@ void owner_init(struct follower *follower)
     follower->owner.since_ms = follower_now_ms(follower);
 }
 
-static void forget_places(struct owner *owner)
+static void forget_places(struct destination *owner)
 {
     owner->found_count = 0;
     owner->lookup = NULL;
@@ -26,7 +26,7 @@ static void forget_places(struct owner *owner)
 
 void owner_note(struct follower *follower, const char *reason)
 {
-    struct owner *owner = &follower->owner;
+    struct destination *owner = &follower->owner;
     (void)snprintf(owner->reason, sizeof owner->reason, "%s", reason);
 }
 
@@ -35,7 +35,7 @@ static void on_found(void *arg, const struct sockaddr_storage *addresses, size_t
 {
     struct asked *asked = arg;
     struct follower *follower = asked->follower;
-    struct owner *owner = &follower->owner;
+    struct destination *owner = &follower->owner;
     bool current = asked->number == owner->number;
     free(asked);
     follower->lookups--;
@@ -58,7 +58,7 @@ static void on_found(void *arg, const struct sockaddr_storage *addresses, size_t
 
 static enum tocsin_status look_up(struct follower *follower, struct tocsin_why *ret_why)
 {
-    struct owner *owner = &follower->owner;
+    struct destination *owner = &follower->owner;
     struct asked *asked = malloc(sizeof *asked);
     if (asked == NULL)
         return TOCSIN_NO_MEMORY;
@@ -75,7 +75,7 @@ static enum tocsin_status look_up(struct follower *follower, struct tocsin_why *
 /* A name that has given nothing, or nothing that could be reached, is looked up again. */
 void owner_tick(struct follower *follower)
 {
-    struct owner *owner = &follower->owner;
+    struct destination *owner = &follower->owner;
     struct tocsin_why why;
     bool wanted = owner->found_count == 0 || owner->reason[0] != '\0';
     if (owner->address[0] == '\0' || !wanted || owner->lookup != NULL ||
@@ -87,7 +87,7 @@ void owner_tick(struct follower *follower)
 
 const struct sockaddr *owner_place(struct follower *follower, uint32_t tries)
 {
-    struct owner *owner = &follower->owner;
+    struct destination *owner = &follower->owner;
     if (owner->address[0] == '\0' || owner->found_count == 0)
         return NULL;
     return (const struct sockaddr *)&owner->found[tries % owner->found_count];
@@ -95,7 +95,7 @@ const struct sockaddr *owner_place(struct follower *follower, uint32_t tries)
 
 static enum tocsin_status find(struct follower *follower, struct tocsin_why *ret_why)
 {
-    struct owner *owner = &follower->owner;
+    struct destination *owner = &follower->owner;
     struct tocsin_why why;
     socklen_t size;
     if (address_parse(owner->address, &owner->found[0], &size, &why) == TOCSIN_OK) {
@@ -112,7 +112,7 @@ static enum tocsin_status find(struct follower *follower, struct tocsin_why *ret
 enum tocsin_status follower_set_owner(struct follower *follower, const char *address,
                                       struct tocsin_why *ret_why)
 {
-    struct owner *owner = &follower->owner;
+    struct destination *owner = &follower->owner;
     const char *now = address != NULL ? address : "";
     enum tocsin_status status = TOCSIN_OK;
     if (follower->closing || strcmp(now, owner->address) == 0)
@@ -141,7 +141,7 @@ enum tocsin_status follower_set_owner(struct follower *follower, const char *add
 
 void owner_say(const struct follower *follower, char text[FOLLOWER_DETAIL_BYTES])
 {
-    const struct owner *owner = &follower->owner;
+    const struct destination *owner = &follower->owner;
     unsigned long long for_s = (follower_now_ms(follower) - owner->since_ms + 500) / 1000;
     const char *node = follower->options.node;
     if (owner->address[0] != '\0')

@@ -28,6 +28,8 @@
 #define MS INT64_C(1000000)
 
 enum {
+    TAKE_OVER_MS = 1000, /* from the end of a lease until its next owner answers, as a rule */
+
     COUNT_AGAIN_MS = 500,
     QUIET_MS = 200, /* nothing was passed on for so long: who ends may cut what is open */
     QUIET_LOOK_MS = 20,
@@ -218,6 +220,7 @@ static enum tocsin_status follow(struct server *server)
         .listen_count = config->listen.count,
         .listen_fds = shared->listen_fds,
         .tls = config->tls.certificate[0] != '\0',
+        .wait_ms = (uint32_t)config->cluster.lease + TAKE_OVER_MS,
         .on_request = route_on_request,
         .arg = server,
     };
