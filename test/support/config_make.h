@@ -31,4 +31,17 @@ static inline void assert_sets(struct config *config, const char *path, const ch
         fail_msg("%s", why.text);
 }
 
+/* The configuration as YAML, to be freed. */
+static inline char *printed(const struct config *config, bool secrets)
+{
+    struct buffer out;
+    size_t size;
+    buffer_init(&out, 1 << 20);
+    config_print(config, secrets, &out);
+    buffer_append_byte(&out, '\0');
+    char *text = buffer_take(&out, &size);
+    assert_non_null(text);
+    return text;
+}
+
 #endif

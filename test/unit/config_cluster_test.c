@@ -7,18 +7,6 @@
 #include "server/config_form.h"
 #include "support/config_make.h"
 
-static char *printed(const struct config *config, bool secrets)
-{
-    struct buffer out;
-    size_t size;
-    buffer_init(&out, 1 << 20);
-    config_print(config, secrets, &out);
-    buffer_append_byte(&out, '\0');
-    char *text = buffer_take(&out, &size);
-    assert_non_null(text);
-    return text;
-}
-
 TEST(config_store_is_one_of_three_kinds)
 {
     struct config config;

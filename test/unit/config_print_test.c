@@ -9,19 +9,6 @@
 #include "server/config_table.h"
 #include "support/config_make.h"
 
-/* The configuration as YAML, to be freed. */
-static char *printed(const struct config *config, bool secrets)
-{
-    struct buffer out;
-    size_t size;
-    buffer_init(&out, 1 << 20);
-    config_print(config, secrets, &out);
-    buffer_append_byte(&out, '\0');
-    char *text = buffer_take(&out, &size);
-    assert_non_null(text);
-    return text;
-}
-
 TEST(config_token_is_read_from_its_file_without_the_line_end)
 {
     char name[] = "/tmp/tocsin-token-XXXXXX";

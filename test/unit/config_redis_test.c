@@ -10,18 +10,6 @@
 #include "server/config_table.h"
 #include "support/config_make.h"
 
-static char *printed(const struct config *config, bool secrets)
-{
-    struct buffer out;
-    size_t size;
-    buffer_init(&out, 1 << 20);
-    config_print(config, secrets, &out);
-    buffer_append_byte(&out, '\0');
-    char *text = buffer_take(&out, &size);
-    assert_non_null(text);
-    return text;
-}
-
 TEST(config_of_renewals_has_the_defaults_of_the_requirement)
 {
     struct config config;
