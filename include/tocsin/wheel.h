@@ -19,7 +19,8 @@
  *           what is late and the rest.
  * Cost      arm, rearm and cancel O(1); taking due timers O(1) each, amortised;
  *           passing over time in which nothing is due costs by the number of
- *           levels, not by the time.
+ *           levels, not by the time. A timer that was cancelled or armed anew for later may
+ *           cost a step of work when the time comes that it was armed for before.
  * Memory    32 bytes a timer, in steps that double up to 2 MiB, which are 65536
  *           timers. Beside them a wheel takes 128 KiB ("fine"), of which it touches
  *           little. Taken as the number of pending timers rises and kept for the
@@ -130,7 +131,8 @@ enum tocsin_status tocsin_wheel_get(const struct tocsin_wheel *wheel, struct toc
  * BUSY: called from a callback of this wheel.
  *
  * advance calls fn for each timer after taking it out, so fn may arm and cancel
- * freely; a timer it cancels does not come out any more. */
+ * freely; a timer it cancels does not come out any more. It must return: no exception, no
+ * longjmp. */
 enum tocsin_status tocsin_wheel_advance(struct tocsin_wheel *wheel, uint64_t now, size_t max_work,
                                         void (*fn)(void *arg, const struct tocsin_due *due),
                                         void *arg);
@@ -145,8 +147,9 @@ enum tocsin_status tocsin_wheel_take(struct tocsin_wheel *wheel, uint64_t now, s
  * before you multiply. False, and ret_at untouched: nothing pending. */
 bool tocsin_wheel_wake(const struct tocsin_wheel *wheel, uint64_t *ret_at);
 /* The earliest due time itself, as armed. Costs a look at what is late, and at every
- * timer of the first occupied slot of each level, and of those behind it while all in them
- * was cancelled or armed anew for later. False: nothing pending. */
+ * timer of the first occupied slot of each level in the worst case; and once at each that was
+ * cancelled or armed anew for later, if it would have been due before. False: nothing
+ * pending. */
 bool tocsin_wheel_next_due(const struct tocsin_wheel *wheel, uint64_t *ret_due);
 
 size_t tocsin_wheel_count(const struct tocsin_wheel *wheel);
@@ -196,7 +199,8 @@ void tocsin_wheel_walk(struct tocsin_wheel *wheel,
                        bool (*fn)(void *arg, const struct tocsin_due *due), void *arg);
 
 /* Give memory back: all of it when nothing is pending, else what lies behind the
- * last pending timer. Takes a walk over everything; for quiet times. */
+ * last pending timer; but not what lies before a place that was armed 2^31 times. Takes
+ * a walk over everything; for quiet times. */
 void tocsin_wheel_trim(struct tocsin_wheel *wheel);
 
 /* Recount everything the slow way. CORRUPT, and ret_why says what is wrong. */

@@ -221,6 +221,10 @@ static bool find_on_time(struct tocsin_wheel *wheel, uint64_t target, size_t *le
             return *left > 0;
         if (wheel->tick >= target)
             return false;
+        if (tocsin_wheel_count(wheel) == 0) {
+            turn_to(wheel, target); /* past whatever was cancelled: it may stay for another turn */
+            continue;
+        }
         struct event event;
         if (!wheel_next_event(wheel, &event) || event.tick > target) {
             turn_to(wheel, target);

@@ -25,8 +25,17 @@ __attribute__((format(printf, 2, 3))) static bool wrong(const struct recount *re
     return false;
 }
 
+static bool is_early(const struct tocsin_wheel *wheel, uint32_t index)
+{
+    for (uint32_t i = 0; i < wheel->early_count; i++) {
+        if (wheel->early[i] == index)
+            return true;
+    }
+    return false;
+}
+
 /* A timer is due when its slot comes up, or later: it may have been armed anew where it
- * was. One that was cancelled may have stayed, but only where time comes by. */
+ * was. Or it is about to move. One that was cancelled may have stayed, but only where time comes by. */
 static bool check_place(struct recount *recount, struct place place, uint32_t index)
 {
     const struct tocsin_wheel *wheel = recount->wheel;
@@ -53,7 +62,8 @@ static bool check_place(struct recount *recount, struct place place, uint32_t in
         return wrong(recount, "timer %" PRIu32 " is overdue on level %" PRIu32, index, place.level);
     uint64_t number = level_number(level, tick);
     if (number < level->current + ahead)
-        return wrong(recount, "timer %" PRIu32 " is due before its slot begins", index);
+        return is_early(wheel, index) ||
+               wrong(recount, "timer %" PRIu32 " is due before its slot begins", index);
     return wheel->bytes || number == level->current + ahead ||
            wrong(recount, "timer %" PRIu32 " is in another slot than its due time's", index);
 }
@@ -161,7 +171,7 @@ static bool check_nodes(const struct recount *recount)
         linked += node->link.next != 0;
         free_nodes += node->state == NODE_FREE;
         worn += node->state == NODE_WORN;
-        reserved += node->state == NODE_RESERVED;
+        reserved += node->state == NODE_RESERVED || node->state == NODE_DOOMED;
         if ((node->generation == 0) != (node->state == NODE_WORN))
             return wrong(recount, "node %" PRIu32 " has a generation that cannot be", i);
     }
@@ -182,7 +192,14 @@ static bool check_nodes(const struct recount *recount)
 enum tocsin_status tocsin_wheel_check(const struct tocsin_wheel *wheel, struct tocsin_why *ret_why)
 {
     struct recount recount = {.wheel = wheel, .why = ret_why};
-    wheel_settled(wheel);
+    if (wheel->short_tick != (wheel->bytes ? wheel->tick : UINT64_MAX)) {
+        (void)wrong(&recount, "the short ways are at another time than the wheel");
+        return TOCSIN_CORRUPT;
+    }
+    if (wheel->early_count >= EARLY_MAX) {
+        (void)wrong(&recount, "more timers are about to move than there is room for");
+        return TOCSIN_CORRUPT;
+    }
     for (uint32_t i = 0; i < wheel->level_count + 2; i++) {
         if (!check_level(&recount, i))
             return TOCSIN_CORRUPT;

@@ -76,6 +76,7 @@ enum {
     NODE_FREE = 1,     /* the spare one, or on the free list */
     NODE_WORN = 2,     /* all generations used up: never to be used again */
     NODE_RESERVED = 3, /* an inbox holds it for a push to come or to be drained */
+    NODE_DOOMED = 4,   /* so is this one, and what comes has been cancelled through another inbox */
 };
 
 /* The position of the first head, at the start of a cache line; 0 is nobody's. */
@@ -345,10 +346,12 @@ static inline void node_free(struct tocsin_wheel *wheel, uint32_t index)
 
 /* For inboxes: a timer that is not pending yet, but cannot fail to become so. */
 enum tocsin_status wheel_reserve(struct tocsin_wheel *wheel, struct tocsin_timer *ret_timer);
-/* Cannot fail: that is what the reservation is for. */
+/* Cannot fail: that is what the reservation is for. Nothing is pending afterwards if it was doomed. */
 void wheel_arm_reserved(struct tocsin_wheel *wheel, struct tocsin_timer timer, uint64_t due,
                         uint64_t cookie);
 void wheel_unreserve(struct tocsin_wheel *wheel, struct tocsin_timer timer);
+/* When it is armed it is over at once. False: it is not reserved, or doomed already. */
+bool wheel_doom(struct tocsin_wheel *wheel, struct tocsin_timer timer);
 
 /* What is due before its slot begins moves to where it belongs. */
 void wheel_settle_early(struct tocsin_wheel *wheel);
@@ -359,10 +362,11 @@ static inline void wheel_settle(struct tocsin_wheel *wheel)
         wheel_settle_early(wheel);
 }
 
-/* For those who only look. A wheel is never in memory that cannot be written. */
-static inline void wheel_settled(const struct tocsin_wheel *wheel)
+/* For those who only look: what they are told does not change when something that stays is moved. No
+ * wheel lies in memory that cannot be written. */
+static inline struct tocsin_wheel *wheel_open(const struct tocsin_wheel *wheel)
 {
-    wheel_settle((struct tocsin_wheel *)(uintptr_t)wheel);
+    return (struct tocsin_wheel *)(uintptr_t)wheel;
 }
 
 /* The next slot after those that now is in that has timers. */

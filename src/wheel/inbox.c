@@ -214,7 +214,8 @@ static void cell_carry_out(struct tocsin_inbox *inbox, struct cell *cell,
 {
     if (cell->cancels != 0) {
         struct tocsin_timer timer = {cell->cancels};
-        if (tocsin_wheel_cancel(inbox->wheel, timer, NULL) == TOCSIN_OK)
+        if (tocsin_wheel_cancel(inbox->wheel, timer, NULL) == TOCSIN_OK ||
+            wheel_doom(inbox->wheel, timer)) /* it is still in another inbox */
             report->cancelled++;
         else
             report->too_late++;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Questions that change nothing: when next, how many, where. */
+/* Questions that change nothing of what is true: when next, how many, where. */
 #include <string.h>
 
 #include "wheel/core.h"
@@ -8,7 +8,7 @@ bool tocsin_wheel_wake(const struct tocsin_wheel *wheel, uint64_t *ret_at)
 {
     if (tocsin_wheel_count(wheel) == 0)
         return false;
-    wheel_settled(wheel);
+    wheel_settle(wheel_open(wheel));
     struct event event;
     bool due = wheel->to_cascade != 0 || wheel->levels_in_use >> wheel->level_count != 0 ||
                !slot_is_empty(wheel, place_current(wheel, 0)) || !wheel_next_event(wheel, &event);
@@ -17,24 +17,49 @@ bool tocsin_wheel_wake(const struct tocsin_wheel *wheel, uint64_t *ret_at)
     return true;
 }
 
-/* The earliest due time in a slot, or best if that is earlier. */
-static uint64_t slot_earliest(const struct tocsin_wheel *wheel, struct place place, uint64_t best)
+/* Where a pending timer belongs: where it is linked if it is due while that slot is up, or it has only
+ * stayed there. */
+static struct place node_home(const struct tocsin_wheel *wheel, const struct node *node)
+{
+    struct place place = {node->level, node->slot};
+    if (place.level >= wheel->level_count)
+        return place; /* it is late */
+    const struct level *level = &wheel->levels[place.level];
+    uint64_t tick = tick_of_due(wheel, node->due);
+    uint64_t number = level_number(level, tick);
+    bool home = number - level->current < level->slots && level_place(level, number) == place.slot;
+    return home ? place : place_for(wheel, tick);
+}
+
+/* The earliest due time in a slot, or best if that is earlier. What has only stayed there is let go
+ * or put where it belongs, as if time had come by: once, so that nobody pays for it twice. */
+static uint64_t slot_earliest(struct tocsin_wheel *wheel, struct place place, uint64_t best)
 {
     uint32_t head = slot_heads(wheel, place);
     for (uint32_t end = head + wheel->levels[place.level].lists; head < end; head++) {
-        uint32_t at = wheel->links[head].next;
-        for (; at != 0 && at != head; at = wheel->links[at].next) {
-            const struct node *node = &wheel->nodes[node_index(wheel, at)];
-            if (node_is_pending(node) && node->due < best)
-                best = node->due;
+        uint32_t next;
+        for (uint32_t at = wheel->links[head].next; at != 0 && at != head; at = next) {
+            uint32_t index = node_index(wheel, at);
+            const struct node *node = &wheel->nodes[index];
+            next = wheel->links[at].next;
+            if (!node_is_pending(node)) {
+                slot_remove(wheel, index);
+                continue;
+            }
+            best = node->due < best ? node->due : best;
+            struct place home = node_home(wheel, node);
+            if (home.level != place.level || home.slot != place.slot) {
+                slot_remove(wheel, index);
+                slot_put(wheel, home, index);
+            }
         }
     }
     return best;
 }
 
-/* The earliest due time on a level, or best. What stays in a slot may be due later, or be cancelled: so
- * the slots are looked at in order, until none can hold anything that is due before. */
-static uint64_t level_earliest(const struct tocsin_wheel *wheel, uint32_t number, uint64_t best)
+/* The earliest due time on a level, or best: its slots in order, until none can hold anything that is
+ * due before. */
+static uint64_t level_earliest(struct tocsin_wheel *wheel, uint32_t number, uint64_t best)
 {
     const struct level *level = &wheel->levels[number];
     uint32_t place = level_place(level, level->current);
@@ -59,12 +84,13 @@ bool tocsin_wheel_next_due(const struct tocsin_wheel *wheel, uint64_t *ret_due)
 {
     if (tocsin_wheel_count(wheel) == 0)
         return false;
-    wheel_settled(wheel);
-    uint64_t best = slot_earliest(wheel, (struct place){wheel->late, 0}, UINT64_MAX);
-    best = slot_earliest(wheel, (struct place){wheel->ready, 0}, best);
+    struct tocsin_wheel *open = wheel_open(wheel);
+    wheel_settle(open);
+    uint64_t best = slot_earliest(open, (struct place){wheel->late, 0}, UINT64_MAX);
+    best = slot_earliest(open, (struct place){wheel->ready, 0}, best);
     for (uint32_t i = 0; i < wheel->level_count; i++) {
         if (wheel->levels[i].in_use > 0)
-            best = level_earliest(wheel, i, best);
+            best = level_earliest(open, i, best);
     }
     *ret_due = best;
     return true;
@@ -74,10 +100,10 @@ bool tocsin_wheel_next_due(const struct tocsin_wheel *wheel, uint64_t *ret_due)
 static size_t level_count_pending(const struct tocsin_wheel *wheel, size_t level)
 {
     size_t pending = 0;
-    if (wheel->levels[level].in_use == 0)
-        return 0;
-    for (uint32_t i = 0; i < wheel->used_nodes; i++)
-        pending += node_is_pending(&wheel->nodes[i]) && wheel->nodes[i].level == level;
+    for (uint32_t i = 0; i < wheel->used_nodes; i++) {
+        const struct node *node = &wheel->nodes[i];
+        pending += node_is_pending(node) && node_home(wheel, node).level == level;
+    }
     return pending;
 }
 
@@ -135,7 +161,7 @@ void tocsin_wheel_level_counts(const struct tocsin_wheel *wheel, size_t most, si
     for (uint64_t i = 0; i < nodes; i += stride) {
         const struct node *node = &wheel->nodes[i];
         if (node_is_pending(node) && node->level < wheel->level_count)
-            ret_counts[node->level] += stride;
+            ret_counts[node_home(wheel, node).level] += stride;
     }
 }
 
@@ -145,10 +171,13 @@ bool tocsin_wheel_slot_counts(const struct tocsin_wheel *wheel, size_t level, ui
         return false;
     const struct level *from = &wheel->levels[level];
     memset(ret_counts, 0, from->slots * sizeof *ret_counts);
-    for (uint32_t i = 0; i < wheel->used_nodes && from->in_use > 0; i++) {
+    for (uint32_t i = 0; i < wheel->used_nodes; i++) {
         const struct node *node = &wheel->nodes[i];
-        if (node_is_pending(node) && node->level == level)
-            ret_counts[node->slot]++;
+        if (!node_is_pending(node))
+            continue;
+        struct place home = node_home(wheel, node);
+        if (home.level == level)
+            ret_counts[home.slot]++;
     }
     return true;
 }

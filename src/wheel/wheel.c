@@ -285,14 +285,31 @@ static struct place place_to_arm(const struct tocsin_wheel *wheel, uint64_t due)
     return (struct place){wheel->late, 0};
 }
 
+/* The timer stays where it is linked. Whether it is due before that slot begins is known only when
+ * its node has come from memory: no branch depends on it, so that the processor goes on meanwhile. */
+static inline void node_stay(struct tocsin_wheel *wheel, const struct node *node, uint64_t tick)
+{
+    uint32_t count = wheel->early_count;
+    wheel->early[count] = (uint32_t)(node - wheel->nodes);
+    count += node->due < byte_begin(tick, node->level, node->slot);
+    wheel->early_count = count;
+    if (count == EARLY_MAX)
+        wheel_settle_early(wheel);
+}
+
 static void node_arm(struct tocsin_wheel *wheel, uint32_t index, uint64_t due, uint64_t cookie)
 {
     struct node *node = &wheel->nodes[index];
-    if (node->link.next != 0)
-        slot_remove(wheel, index);
+    bool linked = node->link.next != 0;
     node->due = due;
     node->cookie = cookie;
     node->state = NODE_PENDING;
+    if (linked && due > wheel->short_tick) {
+        node_stay(wheel, node, wheel->short_tick);
+        return;
+    }
+    if (linked)
+        slot_remove(wheel, index);
     slot_put(wheel, place_to_arm(wheel, due), index);
 }
 
@@ -343,18 +360,6 @@ cancel_any(struct tocsin_wheel *wheel, struct tocsin_timer timer, uint64_t *ret_
 }
 
 /* The short ways: "fine", and the node is in a list of one of the levels (docs/decisions/0003). */
-
-/* The timer stays where it is linked. Whether it is due before that slot begins is known only when
- * its node has come from memory: no branch depends on it, so that the processor goes on meanwhile. */
-static inline void node_stay(struct tocsin_wheel *wheel, const struct node *node, uint64_t tick)
-{
-    uint32_t count = wheel->early_count;
-    wheel->early[count] = (uint32_t)(node - wheel->nodes);
-    count += node->due < byte_begin(tick, node->level, node->slot);
-    wheel->early_count = count;
-    if (count == EARLY_MAX)
-        wheel_settle_early(wheel);
-}
 
 enum tocsin_status tocsin_wheel_arm(struct tocsin_wheel *wheel, uint64_t due, uint64_t cookie,
                                     struct tocsin_timer *ret_timer)
@@ -430,8 +435,8 @@ struct node *node_reserved(const struct tocsin_wheel *wheel, struct tocsin_timer
     if (index >= wheel->used_nodes)
         return NULL;
     struct node *node = &wheel->nodes[index];
-    bool reserved = node->state == NODE_RESERVED && node->generation == timer.id >> 32;
-    return reserved ? node : NULL;
+    bool reserved = node->state == NODE_RESERVED || node->state == NODE_DOOMED;
+    return reserved && node->generation == timer.id >> 32 ? node : NULL;
 }
 
 enum tocsin_status tocsin_wheel_get(const struct tocsin_wheel *wheel, struct tocsin_timer timer,
@@ -459,9 +464,22 @@ enum tocsin_status wheel_reserve(struct tocsin_wheel *wheel, struct tocsin_timer
 void wheel_arm_reserved(struct tocsin_wheel *wheel, struct tocsin_timer timer, uint64_t due,
                         uint64_t cookie)
 {
-    assert(node_reserved(wheel, timer) != NULL);
+    const struct node *node = node_reserved(wheel, timer);
+    assert(node != NULL);
     wheel->reserved--;
-    node_arm(wheel, (uint32_t)timer.id, due, cookie);
+    if (node->state == NODE_DOOMED)
+        node_free(wheel, (uint32_t)timer.id);
+    else
+        node_arm(wheel, (uint32_t)timer.id, due, cookie);
+}
+
+bool wheel_doom(struct tocsin_wheel *wheel, struct tocsin_timer timer)
+{
+    struct node *node = node_reserved(wheel, timer);
+    if (node == NULL || node->state == NODE_DOOMED)
+        return false;
+    node->state = NODE_DOOMED;
+    return true;
 }
 
 void wheel_unreserve(struct tocsin_wheel *wheel, struct tocsin_timer timer)

@@ -354,3 +354,35 @@ TEST(inbox_cancels_of_100_producers_are_never_lost)
         assert_int_equal(rush->fired[i], i % 4 == 0 ? 0 : 1);
     free(rush);
 }
+
+/* A ticket of one inbox, cancelled through another of the same wheel before it is drained: it
+ * does not come out. Its place is good for the next. */
+TEST(inbox_cancels_what_is_still_in_another)
+{
+    struct tocsin_wheel *wheel = make_wheel(0);
+    struct tocsin_inbox *one = make_inbox(wheel, 4);
+    struct tocsin_inbox *other = make_inbox(wheel, 4);
+    struct tocsin_inbox_report report;
+    struct tocsin_timer ticket = {0};
+    for (uint64_t i = 0; i < 20; i++) {
+        assert_int_equal(tocsin_inbox_arm(one, 10 + i, 1, &ticket), TOCSIN_OK);
+        assert_int_equal(tocsin_inbox_cancel(other, ticket), TOCSIN_OK);
+        assert_int_equal(tocsin_inbox_cancel(other, ticket), TOCSIN_OK);
+        assert_int_equal(tocsin_inbox_drain(other, 0, &report), TOCSIN_OK);
+        assert_int_equal(report.cancelled, 1);
+        assert_int_equal(report.too_late, 1);
+        assert_whole(wheel);
+        assert_int_equal(tocsin_inbox_drain(one, 0, &report), TOCSIN_OK);
+        assert_int_equal(tocsin_wheel_count(wheel), 0);
+        assert_int_equal(tocsin_wheel_cancel(wheel, ticket, NULL), TOCSIN_STALE);
+        assert_int_equal(take_all(wheel, 10 + i), 0);
+        assert_whole(wheel);
+    }
+    assert_int_equal(tocsin_inbox_arm(one, 100, 1, &ticket), TOCSIN_OK);
+    assert_int_equal(tocsin_inbox_cancel(other, ticket), TOCSIN_OK);
+    assert_int_equal(tocsin_inbox_drain(other, 0, NULL), TOCSIN_OK);
+    tocsin_inbox_destroy(one); /* with it in there */
+    tocsin_inbox_destroy(other);
+    assert_whole(wheel);
+    tocsin_wheel_destroy(wheel);
+}

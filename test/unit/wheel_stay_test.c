@@ -189,6 +189,78 @@ TEST(wheel_of_cancelled_timers_is_empty)
     end(&crowd);
 }
 
+/* Nothing is due for a month, whatever was cancelled: one call, next to no work. */
+TEST(wheel_jump_over_cancelled_timers_takes_no_work)
+{
+    struct crowd crowd;
+    begin(&crowd, 1234567);
+    for (uint64_t i = 0; i < CROWD; i++)
+        arm(&crowd, i, 1234567 + 1 + i * 211);
+    for (uint64_t i = 0; i < CROWD; i++)
+        cancel(&crowd, i);
+    crowd.now = 1234567 + UINT64_C(30) * 24 * 3600 * 1000;
+    assert_int_equal(tocsin_wheel_advance(crowd.wheel, crowd.now, 16, note, &crowd), TOCSIN_OK);
+    assert_whole(crowd.wheel);
+    for (uint64_t i = 0; i < CROWD; i++)
+        arm(&crowd, i, crowd.now + 1 + i * 97);
+    run_out(&crowd);
+    for (uint64_t i = 0; i < CROWD; i++)
+        assert_int_equal(crowd.fired_at[i], 1234567 + UINT64_C(30) * 24 * 3600 * 1000 + 1 + i * 97);
+    end(&crowd);
+}
+
+/* What was pushed back is looked at once on the way to the earliest, and is then where it belongs. */
+TEST(wheel_next_due_sweeps_what_stays)
+{
+    struct crowd crowd;
+    struct tocsin_wheel_level_stats level;
+    uint64_t next = 0;
+    begin(&crowd, 0);
+    for (uint64_t i = 0; i < CROWD; i++)
+        arm(&crowd, i, 1 + i);
+    for (uint64_t i = 0; i < CROWD; i++) {
+        if (i % 3 == 0)
+            cancel(&crowd, i);
+        else
+            rearm(&crowd, i, UINT64_C(10000000) + i);
+    }
+    assert_true(tocsin_wheel_describe_level(crowd.wheel, 0, &level));
+    assert_int_equal(level.pending, 0); /* where they belong, not where they stay */
+    assert_true(level.occupied > 0);
+    assert_true(tocsin_wheel_describe_level(crowd.wheel, 2, &level));
+    assert_int_equal(level.pending, CROWD * 2 / 3);
+    assert_true(tocsin_wheel_next_due(crowd.wheel, &next));
+    assert_int_equal(next, 10000001);
+    assert_whole(crowd.wheel);
+    assert_true(tocsin_wheel_describe_level(crowd.wheel, 0, &level));
+    assert_int_equal(level.occupied, 0);
+    run_out(&crowd);
+    for (uint64_t i = 0; i < CROWD; i++)
+        assert_int_equal(crowd.fired_at[i], i % 3 == 0 ? 0 : 10000000 + i);
+    end(&crowd);
+}
+
+/* Many are free at a time: each is taken over where it stays. */
+TEST(wheel_places_of_many_cancelled_timers_are_taken_over)
+{
+    struct crowd crowd;
+    begin(&crowd, 0);
+    for (uint64_t i = 0; i < CROWD; i++)
+        arm(&crowd, i, 70000 + i);
+    for (uint64_t turn = 0; turn < 20; turn++) {
+        for (uint64_t i = 0; i < CROWD; i++)
+            cancel(&crowd, i);
+        for (uint64_t i = 0; i < CROWD; i++)
+            arm(&crowd, i, 1000 + (i * 7919 + turn * 104729) % 200000);
+        assert_whole(crowd.wheel);
+    }
+    assert_int_equal(crowd.wheel->used_nodes, CROWD);
+    run_out(&crowd);
+    for (uint64_t i = 0; i < CROWD; i++)
+        assert_int_equal(crowd.fired_at[i], 1000 + (i * 7919 + 19 * 104729) % 200000);
+    end(&crowd);
+}
+
 /* Trimmed with what is pending in between, and what stays behind the last of it. */
 TEST(wheel_trim_lets_go_of_what_stays)
 {
