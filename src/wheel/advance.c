@@ -16,6 +16,9 @@
 /* As many at a time as their nodes are sure to stay in the nearest cache. */
 enum { BATCH = 32 };
 
+/* From then on the highest level of "fine" has slots that never come up again. */
+#define LAST_TURN (UINT64_C(1) << 56)
+
 /* A list's first and last timer out, or only the first if there is no more room. at is
  * where the list begins and ends, and zero when nothing is left. The nodes that come
  * next are asked for. */
@@ -221,7 +224,7 @@ static bool find_on_time(struct tocsin_wheel *wheel, uint64_t target, size_t *le
             return *left > 0;
         if (wheel->tick >= target)
             return false;
-        if (tocsin_wheel_count(wheel) == 0) {
+        if (tocsin_wheel_count(wheel) == 0 && target < LAST_TURN) {
             turn_to(wheel, target); /* past whatever was cancelled: it may stay for another turn */
             continue;
         }

@@ -209,6 +209,25 @@ TEST(wheel_jump_over_cancelled_timers_takes_no_work)
     end(&crowd);
 }
 
+/* Near the end of time there are slots that never come up again: nothing may stay in them. */
+TEST(wheel_leaves_nothing_behind_near_the_end_of_time)
+{
+    struct crowd crowd;
+    const uint64_t turn = UINT64_C(1) << 56;
+    begin(&crowd, 5);
+    for (uint64_t i = 0; i < 8; i++)
+        arm(&crowd, i, 5 + (i + 1) * turn);
+    for (uint64_t i = 0; i < 8; i++)
+        cancel(&crowd, i);
+    advance(&crowd, 5 + 100 * turn);
+    for (uint64_t i = 0; i < 8; i++)
+        arm(&crowd, i, 5 + (101 + i) * turn);
+    run_out(&crowd);
+    for (uint64_t i = 0; i < 8; i++)
+        assert_int_equal(crowd.fired_at[i], 5 + (101 + i) * turn);
+    end(&crowd);
+}
+
 /* What was pushed back is looked at once on the way to the earliest, and is then where it belongs. */
 TEST(wheel_next_due_sweeps_what_stays)
 {
