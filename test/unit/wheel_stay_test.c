@@ -222,9 +222,10 @@ TEST(wheel_leaves_nothing_behind_near_the_end_of_time)
     advance(&crowd, 5 + 100 * turn);
     for (uint64_t i = 0; i < 8; i++)
         arm(&crowd, i, 5 + (101 + i) * turn);
-    run_out(&crowd);
-    for (uint64_t i = 0; i < 8; i++)
+    for (uint64_t i = 0; i < 8; i++) {
+        advance(&crowd, 5 + (101 + i) * turn);
         assert_int_equal(crowd.fired_at[i], 5 + (101 + i) * turn);
+    }
     end(&crowd);
 }
 
