@@ -177,8 +177,11 @@ static void open_room(struct room *self)
                        &self->engine, &why),
          "an engine");
     must(idem_create(self->engine, &idem_limits_default, &self->idem), "idempotency");
-    must(countdowns_create(self->engine, self->idem, &countdowns_limits_default,
-                           (struct siphash_key){3, 4}, &self->countdowns),
+    must(countdowns_create(&(struct countdowns_options){.engine = self->engine,
+                                                        .idem = self->idem,
+                                                        .limits = countdowns_limits_default,
+                                                        .hash_key = {3, 4}},
+                           &self->countdowns),
          "countdowns");
     self->kind = (struct countdown_kind){.on_tick = on_tick, .service = self};
     countdowns_add_kind(self->countdowns, &self->kind);

@@ -278,7 +278,9 @@ enum http_parse_end http_parse(struct http_parser *parser, const struct http_par
 }
 
 enum http_parse_end http_parse_head(struct http_parser *parser,
-                                    const struct http_parse_limits *limits, char *data, size_t size)
+                                    const struct http_parse_limits *limits,
+                                    char *data, // NOLINT(readability-non-const-parameter)
+                                    size_t size)
 {
     assert(size < UINT32_MAX && parser->status == 0);
     struct input input = {data, size, limits};
