@@ -87,6 +87,7 @@ static void print_others(const struct results *results, FILE *out)
     print_spread(out, "dependent random miss, 4 KiB pages", &results->miss_small);
     print_spread(out, "dependent random miss, huge pages", &results->miss_huge);
     print_spread(out, "independent random miss, huge pages", &results->independent);
+    print_spread(out, "handle and node touched, 1M, nothing else", &results->touch);
     print_spread(out, "fetch-add contended by two threads", &results->contended_add);
     print_spread(out, "inbox push, two producers, room for all", &results->burst_push);
     print_spread(out, "inbox drain, per push", &results->burst_drain);
@@ -176,6 +177,7 @@ void report_write(const struct results *results, const char *path)
     write_figure(&json, "yardstick: dependent random miss, 4 KiB pages", &results->miss_small);
     write_figure(&json, "yardstick: dependent random miss, huge pages", &results->miss_huge);
     write_figure(&json, "yardstick: independent random miss", &results->independent);
+    write_figure(&json, "yardstick: handle and node touched, 1M", &results->touch);
     write_figure(&json, "yardstick: contended fetch-add", &results->contended_add);
     write_figure(&json, "inbox: push with room for all", &results->burst_push);
     write_figure(&json, "inbox: drain, per push", &results->burst_drain);

@@ -53,6 +53,7 @@ void results_add_yardsticks(struct results *results, const struct yardsticks *ya
     bench_sample(&results->miss_small, yardsticks->miss_small_ns);
     bench_sample(&results->miss_huge, yardsticks->miss_huge_ns);
     bench_sample(&results->independent, yardsticks->independent_ns);
+    bench_sample(&results->touch, yardsticks->touch_ns);
     bench_sample(&results->contended_add, yardsticks->contended_add_ns);
 }
 

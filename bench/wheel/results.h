@@ -27,7 +27,7 @@ struct results {
     uint64_t seed;
     struct cell cells[CELLS_MAX];
     size_t cell_count;
-    struct bench_samples miss_small, miss_huge, independent, contended_add;
+    struct bench_samples miss_small, miss_huge, independent, touch, contended_add;
     struct bench_samples burst_push, burst_drain, drained_push, drained_wall, drained_full;
 };
 

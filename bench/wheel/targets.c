@@ -78,7 +78,8 @@ static void add_ratios(struct list *list, const struct results *results, const c
     double our_expire = bench_median(&ours->expire), peer_expire = bench_median(&peer->expire);
     note(add(list, "x", 1 / pair_part, our_pair / peer_pair,
              "cancel + arm, 1M uniform, part of %s (1/%.0f)", peer_name, pair_part),
-         "%.1f ns against %.1f ns: 1/%.1f", our_pair, peer_pair, peer_pair / our_pair);
+         "%.1f ns against %.1f ns: 1/%.1f; to touch handle and node takes %.1f", our_pair,
+         peer_pair, peer_pair / our_pair, bench_median(&results->touch));
     note(add(list, "x", 1 / expire_part, our_expire / peer_expire,
              "expiry, 1M uniform, part of %s (1/%.0f)", peer_name, expire_part),
          "%.1f ns against %.1f ns: 1/%.1f", our_expire, peer_expire, peer_expire / our_expire);

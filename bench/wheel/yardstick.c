@@ -14,6 +14,8 @@ enum {
     HUGE_PAGE_BYTES = 2 << 20,
     READS = 2000000,
     ADDS = 5000000,
+    TOUCHED = 1000000,
+    TOUCHES = 2000000,
 };
 
 /* One cache line, which names the next one of a walk over all of them. */
@@ -38,16 +40,20 @@ static uint32_t *draw_cycle(uint32_t count)
     return order;
 }
 
-static struct line *map_lines(const uint32_t *cycle, uint32_t count, int advice)
+static char *map_pages(size_t bytes, int advice)
 {
-    size_t bytes = (size_t)count * sizeof(struct line);
     char *raw = mmap(NULL, bytes + HUGE_PAGE_BYTES, PROT_READ | PROT_WRITE,
                      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (raw == MAP_FAILED)
         bench_die("no memory for the yardstick: %zu bytes", bytes);
     raw += HUGE_PAGE_BYTES - (uintptr_t)raw % HUGE_PAGE_BYTES;
     madvise(raw, bytes, advice);
-    struct line *lines = (struct line *)raw;
+    return raw;
+}
+
+static struct line *map_lines(const uint32_t *cycle, uint32_t count, int advice)
+{
+    struct line *lines = (struct line *)map_pages((size_t)count * sizeof(struct line), advice);
     for (uint32_t i = 0; i < count; i++)
         lines[i].next = cycle[i];
     return lines;
@@ -77,6 +83,54 @@ static double read_at_random(const struct line *lines, uint32_t count)
         sum += lines[bench_random_below(&random, count)].next;
     double each = (double)(bench_cpu_ns() - from_ns) / READS;
     sink = sum;
+    return each;
+}
+
+/* As much of a cancel and an arm as is left without a timer structure. Two calls, as those are. */
+struct touched {
+    uint64_t words[3];
+    uint32_t pending;
+    uint32_t generation;
+};
+
+__attribute__((noinline)) static bool touch_end(struct touched *all, uint64_t handle)
+{
+    struct touched *one = &all[(uint32_t)handle];
+    if (one->generation != handle >> 32 || one->pending == 0)
+        return false;
+    one->pending = 0;
+    one->generation++;
+    return true;
+}
+
+__attribute__((noinline)) static void touch_begin(struct touched *all, uint64_t handle,
+                                                  uint64_t due, uint64_t *ret_handle)
+{
+    struct touched *one = &all[(uint32_t)handle];
+    one->words[1] = due;
+    one->words[2] = handle;
+    one->pending = 1;
+    *ret_handle = handle;
+}
+
+static double touch(const uint32_t *chance)
+{
+    struct touched *all = (struct touched *)map_pages(TOUCHED * sizeof *all, MADV_HUGEPAGE);
+    uint64_t *handles = bench_alloc(TOUCHED, sizeof handles[0]);
+    uint64_t failed = 0;
+    for (uint32_t i = 0; i < TOUCHED; i++) {
+        all[i] = (struct touched){.pending = 1, .generation = 1};
+        handles[i] = UINT64_C(1) << 32 | i;
+    }
+    uint64_t from_ns = bench_cpu_ns();
+    for (uint32_t i = 0; i < TOUCHES; i++) {
+        uint64_t *handle = &handles[chance[i] % TOUCHED];
+        uint64_t before = *handle;
+        failed += !touch_end(all, before);
+        touch_begin(all, before + (UINT64_C(1) << 32), i, handle);
+    }
+    double each = (double)(bench_cpu_ns() - from_ns) / TOUCHES;
+    sink = failed;
     return each;
 }
 
@@ -125,6 +179,7 @@ static void child(const void *arg, void *result)
     yardsticks->miss_small_ns = walk(small);
     yardsticks->miss_huge_ns = walk(huge);
     yardsticks->independent_ns = read_at_random(huge, count);
+    yardsticks->touch_ns = touch(cycle); /* any order by chance will do */
     yardsticks->contended_add_ns = contended_add();
 }
 

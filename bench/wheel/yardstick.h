@@ -9,9 +9,11 @@
 #include <stddef.h>
 
 struct yardsticks {
-    double miss_small_ns;    /* a random read that waits for the one before, 4 KiB pages */
-    double miss_huge_ns;     /* the same on huge pages */
-    double independent_ns;   /* a random read that waits for nothing, huge pages */
+    double miss_small_ns;  /* a random read that waits for the one before, 4 KiB pages */
+    double miss_huge_ns;   /* the same on huge pages */
+    double independent_ns; /* a random read that waits for nothing, huge pages */
+    double touch_ns; /* a handle read by chance, the 32 bytes it leads to compared and written, the
+                        handle written: what no timer with handles can do without; a million */
     double contended_add_ns; /* per fetch-add, two threads on one word, each on its core */
 };
 
