@@ -91,7 +91,7 @@ enum { NODE_LINKS = sizeof(struct node) / sizeof(struct link) };
 
 #define SHIFT_NONE 64u
 
-enum { EARLY_MAX = 64 };
+enum { EARLY_MAX = 256 };
 
 struct level {
     uint32_t shift; /* ticks is 1 << shift, or SHIFT_NONE */
