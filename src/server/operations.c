@@ -64,6 +64,8 @@ static void look_at_cluster(struct server *server, struct health *health)
          "no node owns the records: one takes over soon");
     note(health, following && state.reached && state.held && state.epoch == 0, false,
          "the node that owns the records is loading them");
+    const char *unreached = shared_unreached(server);
+    note(health, unreached != NULL, true, unreached);
 }
 
 static void look(struct server *server, struct health *health)
@@ -147,7 +149,7 @@ static bool is_ready(struct server *server)
     shared_describe(server, &state);
     if (server->phase != SERVER_FOLLOWING)
         return server->phase == SERVER_READY && state.reached;
-    return state.reached && state.held && state.epoch > 0;
+    return state.reached && state.held && state.epoch > 0 && shared_unreached(server) == NULL;
 }
 
 /* Why it is not. */
@@ -155,7 +157,8 @@ static const char *unready(const struct server *server)
 {
     switch (server->phase) {
     case SERVER_FOLLOWING:
-        return "no node owns the records now";
+        return shared_unreached(server) != NULL ? shared_unreached(server)
+                                                : "no node owns the records now";
     case SERVER_STARTING:
         return "it is starting";
     case SERVER_READY:

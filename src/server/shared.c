@@ -30,6 +30,7 @@
 enum {
     TAKE_OVER_MS = 1000, /* from the end of a lease until its next owner answers, as a rule */
 
+    PROBE_MS = 3000, /* between two looks at the owner */
     COUNT_AGAIN_MS = 500,
     QUIET_MS = 200, /* nothing was passed on for so long: who ends may cut what is open */
     QUIET_LOOK_MS = 20,
@@ -187,6 +188,18 @@ void shared_turn(struct server *server)
         say_ready(server);
 }
 
+/* One line when it begins, and one when it is over. */
+static void tell_reach(void *arg, const char *why)
+{
+    struct server *server = arg;
+    if (why != NULL)
+        log_event(&server->log, LOG_ERROR,
+                  "requests cannot be passed on: check cluster.address of the owner, and firewalls",
+                  LOG_WORD("why", why), LOG_END);
+    else
+        log_event(&server->log, LOG_INFO, "the owner is reached again", LOG_END);
+}
+
 static void follower_closed(void *arg)
 {
     struct server *server = arg;
@@ -221,6 +234,8 @@ static enum tocsin_status follow(struct server *server)
         .listen_fds = shared->listen_fds,
         .tls = config->tls.certificate[0] != '\0',
         .wait_ms = (uint32_t)config->cluster.lease + TAKE_OVER_MS,
+        .probe_ms = PROBE_MS,
+        .on_reach = tell_reach,
         .on_request = route_on_request,
         .arg = server,
     };
@@ -403,6 +418,27 @@ int64_t shared_clock_error_ms(struct server *server)
     return shared_clock_error_ns(&server->shared->clock) / MS;
 }
 
+/* An address that means another machine there. When Redis has one, too, all nodes are on this one. */
+static void warn_of_loopback(struct server *server, const char *address)
+{
+    static const char *const local[] = {"127.", "[::1]", "::1", "localhost"};
+    bool here = false;
+    bool redis = false;
+    char host[16];
+    struct bytes where = server->shared->where.host;
+    (void)snprintf(host, sizeof host, "%.*s", (int)where.size, where.at);
+    for (size_t i = 0; i < sizeof local / sizeof local[0]; i++) {
+        here = here || strncmp(address, local[i], strlen(local[i])) == 0;
+        redis = redis || strncmp(host, local[i], strlen(local[i])) == 0;
+    }
+    if (here)
+        log_event(
+            &server->log, redis ? LOG_INFO : LOG_WARN,
+            "other machines cannot reach this node: nodes there need cluster.address or listen "
+            "to name an address of the network",
+            LOG_WORD("address", address), LOG_END);
+}
+
 static enum tocsin_status start(struct server *server)
 {
     struct shared *shared = server->shared;
@@ -420,6 +456,8 @@ static enum tocsin_status start(struct server *server)
     log_event(&server->log, LOG_INFO, "one of several nodes",
               LOG_WORD("node", server->config->node), LOG_WORD("store", shown),
               LOG_WORD("address", address), LOG_UINT("lease_ms", config->lease), LOG_END);
+    if (config->address[0] == '\0')
+        warn_of_loopback(server, address);
     return owner_create(
         &(struct owner_options){
             .where = shared->where,
@@ -475,6 +513,12 @@ void shared_follower_stats(const struct server *server, struct follower_stats *r
     *ret_stats = (struct follower_stats){0};
     if (server->shared->follower != NULL)
         follower_stats(server->shared->follower, ret_stats);
+}
+
+const char *shared_unreached(const struct server *server)
+{
+    bool following = server->phase == SERVER_FOLLOWING && server->shared->follower != NULL;
+    return following ? follower_unreached(server->shared->follower) : NULL;
 }
 
 uint64_t shared_epoch(const struct server *server)

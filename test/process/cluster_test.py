@@ -567,4 +567,29 @@ def records_that_are_gone_are_not_taken_for_none():
         holds(node.said(), "the records are gone from Redis")
 
 
+def is_down(node, *words):
+    found = node.ask("GET", "/healthz")
+    return found is not None and found.status == 503 and all(word in str(found["reasons"]) for word in words)
+
+
+@alone
+def a_follower_that_cannot_reach_the_owner_is_down():
+    """Also when nobody asks for anything: nothing listens there, or a node that owns nothing either."""
+    with Redis() as redis, Node(redis, "n2") as two:
+        wrong = free_port()
+        for address, why in ((f"127.0.0.1:{wrong}", "connection refused"), (f"127.0.0.1:{two.port}", "does not own the records either")):
+            wait_for(two.owns, "the second as the owner")
+            with Node(redis, "n1", "--set", f"cluster.address={address}") as one:
+                wait_for(lambda: two.cluster()["owner"] == {"node": "n2", "address": f"127.0.0.1:{two.port}"}, "two to own")
+                two.process.send_signal(signal.SIGSTOP)
+                wait_for(one.owns, "the first as the owner")
+                two.process.send_signal(signal.SIGCONT)
+                wait_for(lambda: is_down(two, f"the owner at {address} cannot be reached", why), f"{address}: it is down")
+                ready = two.ask("GET", "/readyz")
+                same((ready.status, f"the owner at {address}" in ready["detail"]), (503, True))
+                holds(two.said(), "requests cannot be passed on")
+                same(one.get("/readyz")["ready"], True)
+            wait_for(lambda: two.owns() and two.ask("GET", "/healthz").status == 200, "it owns, and is well")
+
+
 sys.exit(main())
