@@ -53,7 +53,10 @@ struct shared {
     int64_t quiet_since_ns;
     uint64_t passed_bytes;
 
+    struct tocsin_why refusal; /* of the last try to own, by Redis; empty: none, or that is over */
+
     bool told_reached; /* what the log was told last */
+    bool told_foreign;
     bool told_any;
     char told_node[LEASE_NODE_BYTES];
     char told_address[LEASE_ADDRESS_BYTES];
@@ -92,6 +95,9 @@ static void tell_change(struct server *server, const struct owner_state *state, 
             log_event(&server->log, LOG_WARN, "redis is not reached: no node can take over",
                       LOG_WORD("why", state->why.text), LOG_END);
     }
+    if (state->foreign && !shared->told_foreign)
+        log_event(&server->log, LOG_ERROR, SHARED_FOREIGN, LOG_END);
+    shared->told_foreign = state->foreign;
     bool changed =
         strcmp(shared->told_node, node) != 0 || strcmp(shared->told_address, address) != 0;
     if (changed && known)
@@ -180,6 +186,8 @@ void shared_turn(struct server *server)
     loop_wake_at(server->loop, known ? until_ns : INT64_MAX);
     if (state.held && state.epoch > shared->epoch)
         shared->epoch = state.epoch;
+    if (known && state.reached)
+        shared->refusal.text[0] = '\0'; /* another node can */
     tell_change(server, &state, known);
     if (follower_set_owner(shared->follower, known ? state.address : NULL, &why) != TOCSIN_OK)
         log_event(&server->log, LOG_ERROR, "the owner's address (cluster.address there) is none",
@@ -302,6 +310,7 @@ enum tocsin_status shared_open_store(struct server *server)
         return TOCSIN_DAMAGED;
     }
     shared->epoch = epoch;
+    shared->refusal.text[0] = '\0';
     store_redis_durability(server->store, durability, sizeof durability);
     log_event(&server->log, LOG_INFO, "this node owns all records now", LOG_UINT("epoch", epoch),
               LOG_UINT("records", server->store_state.living), LOG_WORD("durability", durability),
@@ -330,8 +339,10 @@ static enum tocsin_status after_a_term(struct server *server, enum tocsin_status
         return status;
     if (later)
         server->shared->race_ms = (uint32_t)config->renew;
-    else if (never)
+    if (never) {
         server->shared->race_ms = (uint32_t)(2 * config->lease);
+        server->shared->refusal = server->why;
+    }
     log_event(&server->log, never ? LOG_ERROR : LOG_WARN,
               never ? "this Redis cannot keep the records: this node follows"
                     : "this node does not own the records any more: it follows",
@@ -519,6 +530,12 @@ const char *shared_unreached(const struct server *server)
 {
     bool following = server->phase == SERVER_FOLLOWING && server->shared->follower != NULL;
     return following ? follower_unreached(server->shared->follower) : NULL;
+}
+
+const char *shared_refusal(const struct server *server)
+{
+    const struct tocsin_why *refusal = &server->shared->refusal;
+    return refusal->text[0] != '\0' ? refusal->text : NULL;
 }
 
 uint64_t shared_epoch(const struct server *server)

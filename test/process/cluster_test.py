@@ -592,4 +592,21 @@ def a_follower_that_cannot_reach_the_owner_is_down():
             wait_for(lambda: two.owns() and two.ask("GET", "/healthz").status == 200, "it owns, and is well")
 
 
+@alone
+def what_keeps_all_nodes_from_owning_is_said():
+    """A Redis that may evict keys since; something else in the key of the lease."""
+    with cluster() as (redis, one, two):
+        redis.say("CONFIG", "SET", "maxmemory", "100mb", "maxmemory-policy", "allkeys-lru")
+        one.kill()
+        wait_for(lambda: is_down(two, "no node owns the records, and this one cannot", "maxmemory-policy"), "it is down")
+        redis.say("CONFIG", "SET", "maxmemory-policy", "noeviction")
+        wait_for(lambda: two.owns() and two.ask("GET", "/healthz").status == 200, "it owns, and is well")
+        redis.say("SET", "tocsin:{p0}:owner", "mine!")
+        wait_for(lambda: is_down(two, "tocsin:{p0}:owner holds something that is not a lease"), "it is down")
+        holds(two.said(), 'level=error msg="the key tocsin:{p0}:owner holds something that is not a lease')
+        same((two.ask("GET", "/readyz").status, redis.say("GET", "tocsin:{p0}:owner")), (503, b"mine!"))
+        redis.say("DEL", "tocsin:{p0}:owner")
+        wait_for(lambda: two.owns() and two.ask("GET", "/healthz").status == 200, "it owns, and is well")
+
+
 sys.exit(main())
