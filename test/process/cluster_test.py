@@ -609,4 +609,14 @@ def what_keeps_all_nodes_from_owning_is_said():
         wait_for(lambda: two.owns() and two.ask("GET", "/healthz").status == 200, "it owns, and is well")
 
 
+@alone
+def another_program_s_key_of_a_countdown_s_name_is_overwritten():
+    """C-03: as docs/operations.md warns; of whatever kind it was."""
+    with cluster(names=("n1",)) as (redis, one):
+        redis.say("LPUSH", "countdown:k", "theirs")
+        one.put("/v1/countdowns/k", {"owner": "me", "for": "1h"}, 201)
+        same(json.loads(redis.say("GET", "countdown:k"))["owner"], "me")
+        same((one.ask("DELETE", "/v1/countdowns/k").status < 300, redis.say("EXISTS", "countdown:k")), (True, 0))
+
+
 sys.exit(main())
