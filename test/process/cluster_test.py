@@ -619,4 +619,15 @@ def another_program_s_key_of_a_countdown_s_name_is_overwritten():
         same((one.ask("DELETE", "/v1/countdowns/k").status < 300, redis.say("EXISTS", "countdown:k")), (True, 0))
 
 
+@alone
+def an_address_of_this_machine_alone_is_warned_of():
+    """When Redis is reached by another one: other nodes may be elsewhere."""
+    warning = "other machines cannot reach this node"
+    with Redis() as redis:
+        for host, words, expected in (("127.0.0.1", (), False), ("0.0.0.0", (), True), ("0.0.0.0", ("--set", "cluster.address=10.0.0.1:7400"), False)):
+            with Server("--set", "node=n1", "--log-level", "warn", *words, clock="system", store=f"redis://{host}:{redis.port}") as node:
+                same(node.stop(), 0)
+                same(warning in node.said(), expected, node.said())
+
+
 sys.exit(main())
