@@ -19,7 +19,13 @@
 
 #include "cli/options.h"
 
-enum { EXIT_DONE = 0, EXIT_REFUSED = 1, EXIT_USAGE = 2, EXIT_UNREACHED = 3 };
+enum {
+    EXIT_DONE = 0,
+    EXIT_REFUSED = 1,
+    EXIT_USAGE = 2,
+    EXIT_UNREACHED = 3,
+    EXIT_LOOK = 4, /* of serve: starting it again would hide what a person must see first */
+};
 
 struct command {
     const char *name;

@@ -137,8 +137,12 @@ static int serve_with(struct serve *serve, int argc, char **argv)
     enum tocsin_status status = server_run(&serve->config, &why);
     if (status == TOCSIN_OK)
         return EXIT_DONE;
-    return command_fail(&serve_command, "%s",
+    code = command_fail(&serve_command, "%s",
                         why.text[0] != '\0' ? why.text : tocsin_status_text(status));
+    /* A folder that is damaged is refused by the next start, too; of a shared store that was emptied
+     * only a process that has seen it before knows. */
+    bool shared = config_store_kind(&serve->config) == CONFIG_REDIS;
+    return shared && status == TOCSIN_DAMAGED ? EXIT_LOOK : code;
 }
 
 static int serve_run(int argc, char **argv)
@@ -165,7 +169,8 @@ const struct command serve_command = {
              "tocsin serve --print-config lists them all with what each is for.\n"
              "\n"
              "example: tocsin serve --data /var/lib/tocsin --listen 127.0.0.1:7400\n"
-             "exit codes: 0 stopped in order, 1 it could not go on, 2 usage\n",
+             "exit codes: 0 stopped in order, 1 it could not go on, 2 usage, 4 the records that\n"
+             "several nodes share are gone or damaged: look before it is started again\n",
     .rows = rows,
     .row_count = sizeof rows / sizeof rows[0],
     .run = serve_run,

@@ -70,8 +70,9 @@ void follower_close(struct follower *follower, void (*closed)(void *arg), void *
     follower->closed = closed;
     follower->closed_arg = arg;
     close_servers(follower);
-    follower->parts++;
+    follower->parts += 2;
     uv_close((uv_handle_t *)&follower->timer, on_timer_closed);
+    probe_close(follower, on_timer_closed);
     owner_release(follower);
     passages_cut(follower);
 }
@@ -167,12 +168,11 @@ static void on_request(void *arg, struct http_exchange *exchange,
                        const struct http_request *request)
 {
     struct follower *follower = arg;
-    if (is_for_this_node(request))
-        follower->options.on_request(follower->options.arg, exchange, request);
-    else if (is_forwarded(request))
+    if (is_forwarded(request))
         refuse(follower, exchange, "UNAVAILABLE",
-               "this node is not the owner either: the owner is changing; try again a little "
-               "later");
+               FOLLOWER_NOT_OWNER ": the owner is changing; try again a little later");
+    else if (is_for_this_node(request))
+        follower->options.on_request(follower->options.arg, exchange, request);
     else
         refuse(follower, exchange, "OVERLOADED",
                "too many connections are passed on to the owner; try again a little later");
@@ -262,6 +262,7 @@ enum tocsin_status follower_create(const struct follower_options *options,
     }
     (void)uv_timer_init(loop_uv(follower->loop), &follower->timer);
     follower->timer.data = follower;
+    probe_init(follower);
     owner_init(follower);
     *ret_follower = follower;
     return TOCSIN_OK;

@@ -7,8 +7,8 @@
  * and keep-alive are the owner's. What follows on the same connection goes to the owner, too,
  * whatever it is.
  *
- *   GET or HEAD /healthz, /readyz, /metrics, /v1/info    answered here, by on_request
  *   a request with Tocsin-Forwarded                      503: passed on once, never again
+ *   GET or HEAD /healthz, /readyz, /metrics, /v1/info    answered here, by on_request
  *   any other                                            to the owner
  *   with tls: whatever comes                             to the owner, unread
  *
@@ -18,6 +18,9 @@
  * Nobody    owns, or the owner cannot be reached: the client waits up to wait_ms for one, and an
  *           owner is tried again every 100 ms; then it is 503 UNAVAILABLE with Retry-After: 1,
  *           and with TLS the connection is closed.
+ * Reach     with probe_ms the owner is looked at when it is set, every probe_ms, and when something
+ *           could not be passed on: whether it answers, and as the owner. When it has not for 2 s,
+ *           on_reach is told, and follower_unreached says why.
  * Trust     nothing is: Host, Origin and token are checked by the owner, by the same bytes. So what
  *           clients call this node must be among the allowed_hosts of every node.
  * Bounds    the connections of limits, once for those answered here and once for tunnels; waiting_max
@@ -52,6 +55,10 @@ struct follower_options {
     uint32_t connect_ms;       /* one attempt to reach it; 0: 2 000 */
     uint32_t waiting_max;      /* 0: 1 024; more are answered 503 at once */
     uint64_t held_bytes_max;   /* of all tunnels; 0: 256 MiB */
+    uint32_t probe_ms;         /* between two looks at the owner; 0: none */
+    /* The owner is not reached, and why; NULL: it is again. May be NULL. Not told when the owner
+     * changes: nothing is known of the next one then. */
+    void (*on_reach)(void *arg, const char *why);
     /* As http_server.h. Not asked with tls. */
     void (*on_request)(void *arg, struct http_exchange *exchange,
                        const struct http_request *request);
@@ -83,6 +90,9 @@ struct follower_stats {
     uint64_t held_bytes_most;
 };
 void follower_stats(const struct follower *follower, struct follower_stats *ret_stats);
+
+/* NULL: the owner is reached, or there is none, or it is too soon to say. */
+const char *follower_unreached(const struct follower *follower);
 
 /* This node is to own the records itself: no more connections are taken here. Those that wait for an
  * owner, and those that are passed on, stay; follower_set_owner with an address of our own serves

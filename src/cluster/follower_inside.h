@@ -4,6 +4,7 @@
  *   follower.c          listens, sorts requests, begins and ends
  *   follower_passage.c  the way of one connection to the owner
  *   follower_owner.c    who the owner is, and at which addresses
+ *   follower_probe.c    whether it is reached
  *
  * A passage is pending until it is through or refused: it waits for an owner, or for the next try
  * (PASSAGE_WAITS), or an attempt is under way (PASSAGE_CONNECTS).
@@ -27,6 +28,9 @@ enum {
     FOLLOWER_REASON_BYTES = 128,
     FOLLOWER_DETAIL_BYTES = 1024,
 };
+
+/* How a follower answers what was passed on to it. */
+#define FOLLOWER_NOT_OWNER "this node is not the owner either"
 
 enum passage_state { PASSAGE_WAITS, PASSAGE_CONNECTS, PASSAGE_THROUGH, PASSAGE_ENDS };
 
@@ -56,6 +60,17 @@ struct destination {
     char reason[FOLLOWER_REASON_BYTES]; /* why it could not be reached the last time; or empty */
 };
 
+/* Whether the owner is reached; probe_ms 0: nobody looks. */
+struct reach {
+    uv_timer_t timer;
+    struct probe *probe; /* the attempt that is under way */
+    uint32_t tries;
+    bool failing;
+    bool told;           /* … for so long that somebody should know */
+    uint64_t failing_ms; /* since when */
+    char why[FOLLOWER_DETAIL_BYTES];
+};
+
 struct follower {
     struct follower_options options;
     struct loop *loop;
@@ -68,13 +83,14 @@ struct follower {
     uint64_t pending_count;
     uint64_t open;
     struct destination owner;
+    struct reach reach;
     unsigned lookups; /* under way, also of owners before */
     struct follower_stats stats;
     uv_timer_t timer;
     bool ticking;
     bool closing;
     bool retired;
-    unsigned parts; /* servers and timer: not yet closed */
+    unsigned parts; /* servers, timers and a probe: not yet closed */
     void (*closed)(void *arg);
     void *closed_arg;
     struct tunnels tunnels;
@@ -110,5 +126,13 @@ void owner_tick(struct follower *follower);
 /* Why nothing is passed on just now, for a person. */
 void owner_say(const struct follower *follower, char text[FOLLOWER_DETAIL_BYTES]);
 void owner_release(struct follower *follower);
+
+/* follower_probe.c */
+void probe_init(struct follower *follower);
+/* The owner has changed: it is looked at at once. */
+void probe_turn(struct follower *follower);
+/* Something could not be passed on. */
+void probe_hurry(struct follower *follower);
+void probe_close(struct follower *follower, void (*closed)(uv_handle_t *timer));
 
 #endif

@@ -135,6 +135,7 @@ enum tocsin_status follower_set_owner(struct follower *follower, const char *add
         if (status != TOCSIN_OK)
             owner->address[0] = '\0';
     }
+    probe_turn(follower);
     passages_turn(follower);
     return status;
 }

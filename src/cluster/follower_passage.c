@@ -105,6 +105,7 @@ static void failed(struct passage *passage, const char *reason)
     owner_note(passage->follower, reason);
     passage->tries++;
     wait_for_owner(passage, FOLLOWER_RETRY_MS);
+    probe_hurry(passage->follower);
 }
 
 static void try_now(struct passage *passage)

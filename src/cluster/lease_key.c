@@ -18,6 +18,8 @@ enum {
     MARK_BYTES = 10 + 2 * TOKEN_BYTES + 1, /* {"token":"…" */
 };
 
+enum { NO_END = -1, NO_KEY = -2 }; /* as PTTL says it */
+
 /* KEYS[1]: the lease. ARGV: the wish, how a value of ours begins, our value, the lease in ms. */
 static const char script[] =
     "local wish, mark, value, lease = ARGV[1], ARGV[2], ARGV[3], ARGV[4]\n"
@@ -149,6 +151,7 @@ static void read_holder(const redisReply *value, struct lease_answer *answer)
     answer->node[whole ? node : 0] = '\0';
     answer->address[whole ? address : 0] = '\0';
     answer->epoch = whole ? epoch : 0;
+    answer->foreign = !whole || answer->left_ms == NO_END;
     if (!whole)
         (void)snprintf(answer->node, LEASE_NODE_BYTES, "?");
 }
@@ -164,8 +167,8 @@ static bool read_answer(const redisReply *reply, struct lease_answer *answer)
         return false;
     answer->mine = parts[0]->integer == 1;
     answer->ours = parts[5]->integer == 1;
-    answer->held = parts[1]->len > 0;
     answer->left_ms = parts[2]->integer;
+    answer->held = answer->left_ms != NO_KEY; /* also by an empty text */
     answer->redis_us =
         strtoll(parts[3]->str, NULL, 10) * 1000000 + strtoll(parts[4]->str, NULL, 10);
     if (answer->held)
@@ -185,6 +188,12 @@ static enum tocsin_status call(struct lease_key *key, enum lease_wish wish, cons
         redisCommand(key->context, "EVAL %s 1 %s %s %s %s %u", script, LEASE_KEY_NAME, wishes[wish],
                      key->mark, value, (unsigned)key->options.lease_ms);
     answer->after = clock_elapsed(key->options.clock);
+    if (reply != NULL && reply->type == REDIS_REPLY_ERROR &&
+        strncmp(reply->str, "WRONGTYPE", strlen("WRONGTYPE")) == 0) {
+        freeReplyObject(reply);
+        return fail(ret_why, TOCSIN_INVALID, key,
+                    LEASE_KEY_NAME " holds something that is not a lease: delete it");
+    }
     if (reply == NULL || reply->type == REDIS_REPLY_ERROR)
         return check(key, reply, ret_why);
     bool whole = read_answer(reply, answer);

@@ -47,8 +47,9 @@ struct lease_key_options {
 
 struct lease_answer {
     bool mine;
-    bool ours; /* our token stands there, be it mine by now or not */
-    bool held; /* by somebody, then by whom */
+    bool ours;    /* our token stands there, be it mine by now or not */
+    bool held;    /* by somebody, then by whom */
+    bool foreign; /* … and that is no lease: another form, or one that never ends */
     char node[LEASE_NODE_BYTES];
     char address[LEASE_ADDRESS_BYTES];
     uint64_t epoch;             /* 0: the owner has not said it yet */

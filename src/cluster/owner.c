@@ -91,6 +91,7 @@ static void note_holder(struct owner *owner, const struct lease_answer *answer)
     state->refused = false;
     state->answered = answer->after;
     state->held = answer->held && (!answer->ours || state->mine || answer->mine);
+    state->foreign = state->held && answer->foreign;
     state->epoch = answer->epoch;
     (void)snprintf(state->node, sizeof state->node, "%s", answer->node);
     (void)snprintf(state->address, sizeof state->address, "%s", answer->address);
@@ -155,9 +156,10 @@ static void look_at_the_clock(struct owner *owner)
 static bool differs(const struct owner_state *one, const struct owner_state *other)
 {
     return one->mine != other->mine || one->held != other->held || one->epoch != other->epoch ||
-           one->asked != other->asked || one->reached != other->reached ||
-           one->refused != other->refused || one->won != other->won ||
-           strcmp(one->node, other->node) != 0 || strcmp(one->address, other->address) != 0;
+           one->foreign != other->foreign || one->asked != other->asked ||
+           one->reached != other->reached || one->refused != other->refused ||
+           one->won != other->won || strcmp(one->node, other->node) != 0 ||
+           strcmp(one->address, other->address) != 0;
 }
 
 /* ---- the thread */

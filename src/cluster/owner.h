@@ -47,6 +47,7 @@ struct owner_state {
     struct elapsed_time until; /* when it is mine; later with each renewal */
     bool held;                 /* somebody holds it: node, address and epoch say who. What we
                                   have lost and Redis still has in our name is nobody's */
+    bool foreign;              /* what stands in the key is no lease: nobody can ever take it */
     char node[LEASE_NODE_BYTES];
     char address[LEASE_ADDRESS_BYTES];
     uint64_t epoch;               /* 0: not known */

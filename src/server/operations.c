@@ -26,7 +26,8 @@ struct health {
     bool warning;
     const char *reasons[12];
     size_t count;
-    char redis[300]; /* room for one of them */
+    char redis[300]; /* room for some of them */
+    char owner[300];
 };
 
 static void note(struct health *health, bool holds, bool down, const char *reason)
@@ -45,6 +46,26 @@ static bool renewals_are_off(struct server *server)
     return !keeper_enabled(server->keeper) && stats.active > 0;
 }
 
+/* Following: who owns them, or why nobody does. */
+static void look_at_owner(struct server *server, const struct owner_state *state,
+                          struct health *health)
+{
+    const char *refusal = shared_refusal(server);
+    if (server->phase != SERVER_FOLLOWING || !state->reached)
+        return;
+    if (state->foreign) {
+        note(health, true, true, SHARED_FOREIGN);
+    } else if (refusal != NULL && (!state->held || state->epoch == 0)) {
+        (void)snprintf(health->owner, sizeof health->owner,
+                       "no node owns the records, and this one cannot: %s", refusal);
+        note(health, true, true, health->owner);
+    } else {
+        note(health, !state->held, false, "no node owns the records: one takes over soon");
+        note(health, state->held && state->epoch == 0, false,
+             "the node that owns the records is loading them");
+    }
+}
+
 /* Of several nodes: is there an owner, and does Redis answer? */
 static void look_at_cluster(struct server *server, struct health *health)
 {
@@ -60,10 +81,9 @@ static void look_at_cluster(struct server *server, struct health *health)
     note(health, !state.reached, true, health->redis);
     note(health, state.reached && shared_clock_error_ms(server) > CLOCK_ERROR_MS, false,
          "Redis answers so slowly that its time is hardly known: what is due may be late");
-    note(health, following && state.reached && !state.held, false,
-         "no node owns the records: one takes over soon");
-    note(health, following && state.reached && state.held && state.epoch == 0, false,
-         "the node that owns the records is loading them");
+    look_at_owner(server, &state, health);
+    const char *unreached = shared_unreached(server);
+    note(health, unreached != NULL, true, unreached);
 }
 
 static void look(struct server *server, struct health *health)
@@ -147,7 +167,7 @@ static bool is_ready(struct server *server)
     shared_describe(server, &state);
     if (server->phase != SERVER_FOLLOWING)
         return server->phase == SERVER_READY && state.reached;
-    return state.reached && state.held && state.epoch > 0;
+    return state.reached && state.held && state.epoch > 0 && shared_unreached(server) == NULL;
 }
 
 /* Why it is not. */
@@ -155,7 +175,8 @@ static const char *unready(const struct server *server)
 {
     switch (server->phase) {
     case SERVER_FOLLOWING:
-        return "no node owns the records now";
+        return shared_unreached(server) != NULL ? shared_unreached(server)
+                                                : "no node owns the records now";
     case SERVER_STARTING:
         return "it is starting";
     case SERVER_READY:

@@ -30,6 +30,7 @@
 enum {
     TAKE_OVER_MS = 1000, /* from the end of a lease until its next owner answers, as a rule */
 
+    PROBE_MS = 3000, /* between two looks at the owner */
     COUNT_AGAIN_MS = 500,
     QUIET_MS = 200, /* nothing was passed on for so long: who ends may cut what is open */
     QUIET_LOOK_MS = 20,
@@ -52,7 +53,10 @@ struct shared {
     int64_t quiet_since_ns;
     uint64_t passed_bytes;
 
+    struct tocsin_why refusal; /* of the last try to own, by Redis; empty: none, or that is over */
+
     bool told_reached; /* what the log was told last */
+    bool told_foreign;
     bool told_any;
     char told_node[LEASE_NODE_BYTES];
     char told_address[LEASE_ADDRESS_BYTES];
@@ -91,6 +95,9 @@ static void tell_change(struct server *server, const struct owner_state *state, 
             log_event(&server->log, LOG_WARN, "redis is not reached: no node can take over",
                       LOG_WORD("why", state->why.text), LOG_END);
     }
+    if (state->foreign && !shared->told_foreign)
+        log_event(&server->log, LOG_ERROR, SHARED_FOREIGN, LOG_END);
+    shared->told_foreign = state->foreign;
     bool changed =
         strcmp(shared->told_node, node) != 0 || strcmp(shared->told_address, address) != 0;
     if (changed && known)
@@ -179,12 +186,26 @@ void shared_turn(struct server *server)
     loop_wake_at(server->loop, known ? until_ns : INT64_MAX);
     if (state.held && state.epoch > shared->epoch)
         shared->epoch = state.epoch;
+    if (known && state.reached)
+        shared->refusal.text[0] = '\0'; /* another node can */
     tell_change(server, &state, known);
     if (follower_set_owner(shared->follower, known ? state.address : NULL, &why) != TOCSIN_OK)
         log_event(&server->log, LOG_ERROR, "the owner's address (cluster.address there) is none",
                   LOG_WORD("node", state.node), LOG_WORD("why", why.text), LOG_END);
     else if (known)
         say_ready(server);
+}
+
+/* One line when it begins, and one when it is over. */
+static void tell_reach(void *arg, const char *why)
+{
+    struct server *server = arg;
+    if (why != NULL)
+        log_event(&server->log, LOG_ERROR,
+                  "requests cannot be passed on: check cluster.address of the owner, and firewalls",
+                  LOG_WORD("why", why), LOG_END);
+    else
+        log_event(&server->log, LOG_INFO, "the owner is reached again", LOG_END);
 }
 
 static void follower_closed(void *arg)
@@ -221,6 +242,8 @@ static enum tocsin_status follow(struct server *server)
         .listen_fds = shared->listen_fds,
         .tls = config->tls.certificate[0] != '\0',
         .wait_ms = (uint32_t)config->cluster.lease + TAKE_OVER_MS,
+        .probe_ms = PROBE_MS,
+        .on_reach = tell_reach,
         .on_request = route_on_request,
         .arg = server,
     };
@@ -287,6 +310,7 @@ enum tocsin_status shared_open_store(struct server *server)
         return TOCSIN_DAMAGED;
     }
     shared->epoch = epoch;
+    shared->refusal.text[0] = '\0';
     store_redis_durability(server->store, durability, sizeof durability);
     log_event(&server->log, LOG_INFO, "this node owns all records now", LOG_UINT("epoch", epoch),
               LOG_UINT("records", server->store_state.living), LOG_WORD("durability", durability),
@@ -315,8 +339,10 @@ static enum tocsin_status after_a_term(struct server *server, enum tocsin_status
         return status;
     if (later)
         server->shared->race_ms = (uint32_t)config->renew;
-    else if (never)
+    if (never) {
         server->shared->race_ms = (uint32_t)(2 * config->lease);
+        server->shared->refusal = server->why;
+    }
     log_event(&server->log, never ? LOG_ERROR : LOG_WARN,
               never ? "this Redis cannot keep the records: this node follows"
                     : "this node does not own the records any more: it follows",
@@ -403,6 +429,27 @@ int64_t shared_clock_error_ms(struct server *server)
     return shared_clock_error_ns(&server->shared->clock) / MS;
 }
 
+/* An address that means another machine there. When Redis has one, too, all nodes are on this one. */
+static void warn_of_loopback(struct server *server, const char *address)
+{
+    static const char *const local[] = {"127.", "[::1]", "::1", "localhost"};
+    bool here = false;
+    bool redis = false;
+    char host[16];
+    struct bytes where = server->shared->where.host;
+    (void)snprintf(host, sizeof host, "%.*s", (int)where.size, where.at);
+    for (size_t i = 0; i < sizeof local / sizeof local[0]; i++) {
+        here = here || strncmp(address, local[i], strlen(local[i])) == 0;
+        redis = redis || strncmp(host, local[i], strlen(local[i])) == 0;
+    }
+    if (here)
+        log_event(
+            &server->log, redis ? LOG_INFO : LOG_WARN,
+            "other machines cannot reach this node: nodes there need cluster.address or listen "
+            "to name an address of the network",
+            LOG_WORD("address", address), LOG_END);
+}
+
 static enum tocsin_status start(struct server *server)
 {
     struct shared *shared = server->shared;
@@ -420,6 +467,8 @@ static enum tocsin_status start(struct server *server)
     log_event(&server->log, LOG_INFO, "one of several nodes",
               LOG_WORD("node", server->config->node), LOG_WORD("store", shown),
               LOG_WORD("address", address), LOG_UINT("lease_ms", config->lease), LOG_END);
+    if (config->address[0] == '\0')
+        warn_of_loopback(server, address);
     return owner_create(
         &(struct owner_options){
             .where = shared->where,
@@ -475,6 +524,18 @@ void shared_follower_stats(const struct server *server, struct follower_stats *r
     *ret_stats = (struct follower_stats){0};
     if (server->shared->follower != NULL)
         follower_stats(server->shared->follower, ret_stats);
+}
+
+const char *shared_unreached(const struct server *server)
+{
+    bool following = server->phase == SERVER_FOLLOWING && server->shared->follower != NULL;
+    return following ? follower_unreached(server->shared->follower) : NULL;
+}
+
+const char *shared_refusal(const struct server *server)
+{
+    const struct tocsin_why *refusal = &server->shared->refusal;
+    return refusal->text[0] != '\0' ? refusal->text : NULL;
 }
 
 uint64_t shared_epoch(const struct server *server)

@@ -14,6 +14,11 @@
 #include "cluster/owner.h"
 #include "server/inside.h"
 
+/* Of owner_state.foreign. */
+#define SHARED_FOREIGN                                                                             \
+    "the key " LEASE_KEY_NAME " holds something that is not a lease, so no node can own the "      \
+    "records: look at it, and delete it"
+
 /* Until server->stopping, or until it cannot go on; then server->why. */
 enum tocsin_status shared_run(struct server *server);
 
@@ -44,6 +49,10 @@ int64_t shared_clock_error_ms(struct server *server);
 /* What operations tell. */
 void shared_describe(const struct server *server, struct owner_state *ret_state);
 void shared_follower_stats(const struct server *server, struct follower_stats *ret_stats);
+/* Why this node could not own the records when it last tried; NULL: it could, or another does. */
+const char *shared_refusal(const struct server *server);
+/* Following: why nothing is passed on; NULL: it is, or there is no owner. */
+const char *shared_unreached(const struct server *server);
 /* The epoch as far as it is known; 0: it is not. */
 uint64_t shared_epoch(const struct server *server);
 

@@ -562,9 +562,72 @@ def records_that_are_gone_are_not_taken_for_none():
         two.add(id="a", delay="1h")
         Link(redis.port).say("FLUSHALL")
         code = wait_for(lambda: one.process.poll() or two.process.poll(), "the end of whoever takes over")
-        same(code, 1)
+        same(code, 4, "a person must look first")
         node = one if one.process.poll() else two
         holds(node.said(), "the records are gone from Redis")
+
+
+def is_down(node, *words):
+    found = node.ask("GET", "/healthz")
+    return found is not None and found.status == 503 and all(word in str(found["reasons"]) for word in words)
+
+
+@alone
+def a_follower_that_cannot_reach_the_owner_is_down():
+    """Also when nobody asks for anything: nothing listens there, or a node that owns nothing either."""
+    with Redis() as redis, Node(redis, "n2") as two:
+        wrong = free_port()
+        for address, why in ((f"127.0.0.1:{wrong}", "connection refused"), (f"127.0.0.1:{two.port}", "does not own the records either")):
+            wait_for(two.owns, "the second as the owner")
+            with Node(redis, "n1", "--set", f"cluster.address={address}") as one:
+                wait_for(lambda: two.cluster()["owner"] == {"node": "n2", "address": f"127.0.0.1:{two.port}"}, "two to own")
+                two.process.send_signal(signal.SIGSTOP)
+                wait_for(one.owns, "the first as the owner")
+                two.process.send_signal(signal.SIGCONT)
+                wait_for(lambda: is_down(two, f"the owner at {address} cannot be reached", why), f"{address}: it is down")
+                ready = two.ask("GET", "/readyz")
+                same((ready.status, f"the owner at {address}" in ready["detail"]), (503, True))
+                holds(two.said(), "requests cannot be passed on")
+                same(one.get("/readyz")["ready"], True)
+            wait_for(lambda: two.owns() and two.ask("GET", "/healthz").status == 200, "it owns, and is well")
+
+
+@alone
+def what_keeps_all_nodes_from_owning_is_said():
+    """A Redis that may evict keys since; something else in the key of the lease."""
+    with cluster() as (redis, one, two):
+        redis.say("CONFIG", "SET", "maxmemory", "100mb", "maxmemory-policy", "allkeys-lru")
+        one.kill()
+        wait_for(lambda: is_down(two, "no node owns the records, and this one cannot", "maxmemory-policy"), "it is down")
+        redis.say("CONFIG", "SET", "maxmemory-policy", "noeviction")
+        wait_for(lambda: two.owns() and two.ask("GET", "/healthz").status == 200, "it owns, and is well")
+        redis.say("SET", "tocsin:{p0}:owner", "mine!")
+        wait_for(lambda: is_down(two, "tocsin:{p0}:owner holds something that is not a lease"), "it is down")
+        holds(two.said(), 'level=error msg="the key tocsin:{p0}:owner holds something that is not a lease')
+        same((two.ask("GET", "/readyz").status, redis.say("GET", "tocsin:{p0}:owner")), (503, b"mine!"))
+        redis.say("DEL", "tocsin:{p0}:owner")
+        wait_for(lambda: two.owns() and two.ask("GET", "/healthz").status == 200, "it owns, and is well")
+
+
+@alone
+def another_program_s_key_of_a_countdown_s_name_is_overwritten():
+    """C-03: as docs/operations.md warns; of whatever kind it was."""
+    with cluster(names=("n1",)) as (redis, one):
+        redis.say("LPUSH", "countdown:k", "theirs")
+        one.put("/v1/countdowns/k", {"owner": "me", "for": "1h"}, 201)
+        same(json.loads(redis.say("GET", "countdown:k"))["owner"], "me")
+        same((one.ask("DELETE", "/v1/countdowns/k").status < 300, redis.say("EXISTS", "countdown:k")), (True, 0))
+
+
+@alone
+def an_address_of_this_machine_alone_is_warned_of():
+    """When Redis is reached by another one: other nodes may be elsewhere."""
+    warning = "other machines cannot reach this node"
+    with Redis() as redis:
+        for host, words, expected in (("127.0.0.1", (), False), ("0.0.0.0", (), True), ("0.0.0.0", ("--set", "cluster.address=10.0.0.1:7400"), False)):
+            with Server("--set", "node=n1", "--log-level", "warn", *words, clock="system", store=f"redis://{host}:{redis.port}") as node:
+                same(node.stop(), 0)
+                same(warning in node.said(), expected, node.said())
 
 
 sys.exit(main())

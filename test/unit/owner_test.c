@@ -340,6 +340,45 @@ TEST(another_s_lease_is_never_deleted_and_never_renewed)
     redis_server_stop(&server);
 }
 
+/* Nobody takes it, and it does not go by itself: a person must be told. */
+TEST(what_is_no_lease_is_told_apart)
+{
+    static const char *const others[] = {
+        "SET " LEASE_KEY_NAME " {} PX 60000",
+        "SET " LEASE_KEY_NAME " {\"token\":\"00\"} PX 60000",
+        "SET " LEASE_KEY_NAME " no",
+    };
+    struct redis_server server;
+    struct node one;
+    redis_server_start(&server, PLAIN);
+    (void)ask(&server, "EVAL return(redis.call('SET',KEYS[1],'')) 1 " LEASE_KEY_NAME);
+    node_start(&one, &server, "n1");
+    owner_race(one.owner, 0);
+    UNTIL(look(&one).foreign);
+    assert_true(look(&one).held);
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
+        (void)ask(&server, "SET " LEASE_KEY_NAME " {\"token\":\"00\",\"node\":\"n9\",\"address\":"
+                           "\"10.0.0.9:1\",\"epoch\":3} PX 60000");
+        UNTIL(!look(&one).foreign);
+        assert_string_equal(look(&one).node, "n9");
+        (void)ask(&server, others[i]);
+        UNTIL(look(&one).foreign);
+    }
+    (void)ask(&server, "SET " LEASE_KEY_NAME " {\"token\":\"00\",\"node\":\"n9\",\"address\":"
+                       "\"10.0.0.9:1\",\"epoch\":3}");
+    UNTIL(strcmp(look(&one).node, "n9") == 0);
+    assert_true(look(&one).foreign); /* it never ends */
+    (void)ask(&server, "DEL " LEASE_KEY_NAME);
+    (void)ask(&server, "LPUSH " LEASE_KEY_NAME " a");
+    UNTIL(look(&one).refused);
+    assert_non_null(strstr(look(&one).why.text, LEASE_KEY_NAME " holds something that is not"));
+    (void)ask(&server, "DEL " LEASE_KEY_NAME);
+    UNTIL(look(&one).mine);
+    assert_false(look(&one).foreign);
+    owner_destroy(one.owner);
+    redis_server_stop(&server);
+}
+
 /* The token is compared by the script: a node that still believes it holds the lease, and gives it
  * up, leaves the next one's alone. */
 TEST(who_gives_up_too_late_deletes_nothing)

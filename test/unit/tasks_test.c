@@ -4,6 +4,7 @@
 #include "support/tasks_world.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { SECOND = 1000, HOUR = 3600 * 1000 };
@@ -528,4 +529,30 @@ TEST(a_refusal_for_want_of_room_is_not_kept)
     assert_int_equal(tasks_world_ask(&world, TASKS_DELETE, "a", NULL), OUTCOME_OK);
     assert_int_equal(create_with_key("b", 1), OUTCOME_MADE);
     tasks_world_release(&world);
+}
+
+/* ---- what a run is told of its time */
+
+static int64_t number_of(const struct leased *leased, const char *key)
+{
+    const char *at = strstr(leased->text, key);
+    assert_non_null(at);
+    return strtoll(at + strlen(key), NULL, 10);
+}
+
+/* Law 2: a shared store's time is known with an error that moves; so is a wall clock that is
+ * steered. */
+TEST(a_run_is_not_told_that_it_fired_before_it_was_due)
+{
+    for (int64_t back_us = 100; back_us <= 1000; back_us += 300) {
+        tasks_world_start(&world);
+        make("a", "{\"delay\":\"20ms\"}");
+        world.clock.wall.ns -= back_us * 1000;
+        tasks_world_pass(&world, 20);
+        struct leased run = take("a");
+        int64_t due_ms = number_of(&run, "\"due_ms\":");
+        assert_int_equal(number_of(&run, "\"fired_ms\":"), due_ms);
+        assert_int_equal(nack(&run), OUTCOME_OK);
+        tasks_world_release(&world);
+    }
 }

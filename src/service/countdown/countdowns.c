@@ -108,6 +108,8 @@ static enum tocsin_status time_out(struct countdowns *all, struct change *change
         it.fence = engine_next_fence(all->engine);
     it.state = COUNTDOWN_EXPIRED;
     it.expired_ms = engine_wall_ms(all->engine);
+    if (it.expired_ms < it.deadline_ms) /* a clock that was steered meanwhile: it has come due */
+        it.expired_ms = it.deadline_ms;
     if (kind->on_timeout != NULL) {
         all->timing_out = &it.key;
         status = kind->on_timeout(kind->service, change, &it);

@@ -180,6 +180,10 @@ bool queue_push(struct tasks *tasks, const struct engine_head *head, int64_t fir
         .ref = head->ref,
         .fired_ms = fired_ms,
     };
+    /* What is due by one clock is shown on the other, which may be steered meanwhile: it has come due,
+     * so nobody is told that it was early. */
+    if (ready.fired_ms < ready.due_ms)
+        ready.fired_ms = ready.due_ms;
     if (queue == NULL)
         return false;
     if (!add(queue, &ready)) {

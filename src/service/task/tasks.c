@@ -173,7 +173,8 @@ static void observe_late(struct tasks *tasks, const struct engine_head *head)
     if (tasks->watch.late == NULL)
         return;
     int64_t due = engine_wall_of(tasks->engine, head->due_ms, head->basis);
-    tasks->watch.late(tasks->watch.arg, engine_wall_ns(tasks->engine) - due * 1000000);
+    int64_t late_ns = engine_wall_ns(tasks->engine) - due * 1000000;
+    tasks->watch.late(tasks->watch.arg, late_ns > 0 ? late_ns : 0); /* as queue_push has it */
 }
 
 static bool missed(const struct tasks *tasks, int64_t due_ms, enum store_basis basis)
