@@ -12,7 +12,6 @@
  */
 #include "server/shared.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -64,6 +63,7 @@ static struct store_redis_options store_options(const struct server *server)
         .where = server->shared->where,
         .node = server->config->node,
         .event_bytes_max = server->config->limits.events_bytes,
+        .epoch_seen = server->shared->epoch,
         .outage_ms = (uint32_t)server->config->cluster.lease,
     };
 }
@@ -279,13 +279,6 @@ enum tocsin_status shared_open_store(struct server *server)
     if (status != TOCSIN_OK)
         return status;
     uint64_t epoch = server->store_state.epoch;
-    if (epoch <= shared->epoch) {
-        (void)snprintf(server->why.text, sizeof server->why.text,
-                       "the records are gone from Redis, or an older copy was put there: this is "
-                       "epoch %" PRIu64 ", and %" PRIu64 " has been; start again if that is meant",
-                       epoch, shared->epoch);
-        return TOCSIN_DAMAGED;
-    }
     shared->epoch = epoch;
     store_redis_durability(server->store, durability, sizeof durability);
     log_event(&server->log, LOG_INFO, "this node owns all records now", LOG_UINT("epoch", epoch),

@@ -567,4 +567,16 @@ def records_that_are_gone_are_not_taken_for_none():
         holds(node.said(), "the records are gone from Redis")
 
 
+@alone
+def no_node_takes_an_emptied_redis_for_a_new_one():
+    """Of three nodes each finds what the first has found, and ends."""
+    with Redis() as redis, Node(redis, "n1", lease=1.0) as one, Node(redis, "n2", lease=1.0) as two, Node(redis, "n3", lease=1.0) as three:
+        wait_for(lambda: two.follows(one) and three.follows(one), "the first as the owner")
+        two.add(id="a", delay="1h")
+        Link(redis.port).say("FLUSHALL")
+        for node in (one, two, three):
+            holds(str(wait_for(lambda node=node: node.process.poll() and node.said(), f"the end of {node.name}")), "the records are gone from Redis")
+        same(Link(redis.port).say("EXISTS", "tocsin:{p0}:meta"), 0)
+
+
 sys.exit(main())

@@ -253,6 +253,34 @@ TEST(records_that_are_gone_stop_the_node)
     }
 }
 
+/* However many there are and however often they try: nothing is begun anew by one who knows better. */
+TEST(who_has_seen_records_does_not_begin_anew)
+{
+    struct world world;
+    struct store *store = NULL;
+    struct store_state state;
+    begin(&world);
+    struct store_redis_options options = store_node_options(world.server.port, "two");
+    options.epoch_seen = world.node.state.epoch;
+    run(&world, redisCommand(world.context, "FLUSHALL"));
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(store_redis_open(&options, &store, &state, &world.node.why),
+                         TOCSIN_DAMAGED);
+        assert_says(&world.node, "the records are gone from Redis, or an older copy was put there: "
+                                 "it has epoch 0, and 1 has been");
+        assert_null(store);
+        assert_int_equal(redis_server_ask(&world.server, NULL, "DBSIZE"), 0);
+    }
+    options.epoch_seen = 0; /* a new process, started by somebody who has looked */
+    assert_int_equal(store_redis_open(&options, &store, &state, &world.node.why), TOCSIN_OK);
+    store->ops->close(store);
+    options.epoch_seen = 1; /* the highest there was is what it must find */
+    assert_int_equal(store_redis_open(&options, &store, &state, &world.node.why), TOCSIN_OK);
+    assert_int_equal(state.epoch, 2);
+    store->ops->close(store);
+    end(&world);
+}
+
 /* Law 6: a Redis that comes back as it was a while ago. */
 TEST(commits_that_redis_forgot_stop_the_node)
 {

@@ -53,6 +53,7 @@ struct redis_store {
     char token[40]; /* of this open: no other has the same */
     char commit_sha[44];
     uint64_t epoch;
+    uint64_t epoch_seen; /* before it was opened */
     struct redis_books books;
     struct event_room room;
     struct buffer command;

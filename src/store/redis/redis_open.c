@@ -180,6 +180,11 @@ static enum tocsin_status understand(struct redis_store *store, const redisReply
                           "there are records, but " REDIS_STORE_META
                           " is gone: restore Redis's file, or delete " STORE_REDIS_PREFIX
                           "* to begin anew");
+    if (bytes_are(word, "behind"))
+        return reason_say(ret_why, TOCSIN_DAMAGED,
+                          "the records are gone from Redis, or an older copy was put there: it has "
+                          "epoch %s, and %" PRIu64 " has been; start again if that is meant",
+                          wire_text(reply->element[1]).at, store->epoch_seen);
     if (bytes_are(word, "version"))
         return reason_refuse(
             ret_why,
@@ -204,7 +209,9 @@ static enum tocsin_status understand(struct redis_store *store, const redisReply
 static enum tocsin_status take_over(struct redis_store *store, struct tocsin_why *ret_why)
 {
     struct redis_books_text text;
-    struct bytes words[6 + 2 + 3 + REDIS_BOOKS_WORDS] = {
+    char seen[24];
+    (void)snprintf(seen, sizeof seen, "%" PRIu64, store->epoch_seen);
+    struct bytes words[6 + 2 + 4 + REDIS_BOOKS_WORDS] = {
         bytes_of("EVAL"),
         bytes_of(scripts_open),
         bytes_of("5"),
@@ -216,12 +223,13 @@ static enum tocsin_status take_over(struct redis_store *store, struct tocsin_why
         bytes_of(store->incarnation_text),
         bytes_of(store->token),
         bytes_of(store->node),
+        bytes_of(seen),
     };
     struct redis_books empty = {.first_seq = 1};
-    redis_books_write(&empty, store->incarnation, &text, words + 11);
+    redis_books_write(&empty, store->incarnation, &text, words + 12);
     redisReply *reply = NULL;
     enum tocsin_status status =
-        wire_read(&store->writer, words, 11 + REDIS_BOOKS_WORDS, &reply, ret_why);
+        wire_read(&store->writer, words, 12 + REDIS_BOOKS_WORDS, &reply, ret_why);
     if (status != TOCSIN_OK)
         return status;
     status = understand(store, reply, ret_why);
@@ -295,6 +303,7 @@ static struct redis_store *make(const struct store_redis_options *options)
     store->store.ops = &ops;
     buffer_init(&store->command, REDIS_COMMIT_BYTES_MAX);
     store->outage_ms = or_else(options->outage_ms, STORE_REDIS_OUTAGE_MS);
+    store->epoch_seen = options->epoch_seen;
     store->node = strdup(options->node != NULL ? options->node : "another node");
     uint32_t timeout_ms = or_else(options->timeout_ms, STORE_REDIS_TIMEOUT_MS);
     if (store->node == NULL || !wire_init(&store->writer, &options->where, timeout_ms) ||

@@ -37,13 +37,15 @@ struct store_redis_options {
     struct redis_url where;   /* copied, as all of them */
     const char *node;         /* who we are, for people; may be NULL */
     uint64_t event_bytes_max; /* older events are given up beyond this; 0: none are */
+    uint64_t epoch_seen;      /* the highest this node has seen: below it, the records are gone */
     uint32_t timeout_ms;      /* of one command; 0: 2 000 */
     uint32_t outage_ms;       /* a commit that has no answer is tried again this long; 0: 5 000 */
 };
 
 /* Takes over: raises the epoch, so that nothing of an owner before is committed any more.
  * INVALID: this Redis, or this user of it, cannot be a store, and ret_why says what to change;
- * UNAVAILABLE: not now; DAMAGED. */
+ * UNAVAILABLE: not now; DAMAGED, also when the epoch is below epoch_seen: then nothing was changed,
+ * so that every node that knows better finds the same. */
 enum tocsin_status store_redis_open(const struct store_redis_options *options,
                                     struct store **ret_store, struct store_state *ret_state,
                                     struct tocsin_why *ret_why);
