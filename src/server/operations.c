@@ -53,9 +53,10 @@ static void look_at_cluster(struct server *server, struct health *health)
     if (server->shared == NULL)
         return;
     shared_describe(server, &state);
-    (void)snprintf(health->redis, sizeof health->redis, "%s: %s",
-                   following ? "Redis is not reached, so no node can take over"
-                             : "Redis is not reached, and this node stops when its lease ends",
+    (void)snprintf(health->redis, sizeof health->redis, "Redis %s, %s: %s",
+                   state.spoke ? "answers with a refusal" : "is not reached",
+                   following ? "so no node can take over"
+                             : "and this node stops when its lease ends",
                    state.why.text);
     note(health, !state.reached, true, health->redis);
     note(health, state.reached && shared_clock_error_ms(server) > CLOCK_ERROR_MS, false,
@@ -78,7 +79,9 @@ static void look(struct server *server, struct health *health)
     note(health, server->phase == SERVER_STARTING, true, "it is starting");
     note(health, server->phase >= SERVER_DRAINING, true, "it is stopping");
     note(health, stats.store == TOCSIN_NO_SPACE, false,
-         "the disk is full: new work is refused, what is there goes on");
+         server->shared != NULL
+             ? "Redis is full (maxmemory): new work is refused, what is there goes on"
+             : "the disk is full: new work is refused, what is there goes on");
     note(health, stats.store == TOCSIN_UNAVAILABLE, true, "the store does not take anything");
     note(health, stats.damaged > 0, false, "damaged records were met: run tocsin verify");
     note(health, stats.waiting > engine_limits_default.waiting / 2, false,
@@ -159,7 +162,7 @@ static const char *unready(const struct server *server)
     case SERVER_STARTING:
         return "it is starting";
     case SERVER_READY:
-        return "Redis is not reached";
+        return "Redis is not reached, or refuses the lease";
     case SERVER_DRAINING:
     case SERVER_STOPPED:
         break;

@@ -88,7 +88,9 @@ static void tell_change(struct server *server, const struct owner_state *state, 
         if (state->reached)
             log_event(&server->log, LOG_INFO, "redis answers", LOG_END);
         else
-            log_event(&server->log, LOG_WARN, "redis is not reached: no node can take over",
+            log_event(&server->log, LOG_WARN,
+                      state->spoke ? "redis answers with a refusal: no node can take over"
+                                   : "redis is not reached: no node can take over",
                       LOG_WORD("why", state->why.text), LOG_END);
     }
     bool changed =

@@ -47,6 +47,25 @@ static void note_damage(void *arg, const struct engine_damage *damage)
 static void open_sockets(struct server *server);
 static void stop_when_drained(struct server *server);
 
+static void tell_room(struct server *server)
+{
+    bool full = engine_store_status(server->engine) == TOCSIN_NO_SPACE;
+    bool redis = server->shared != NULL;
+    if (full == server->disk_full)
+        return;
+    server->disk_full = full;
+    if (!full)
+        log_event(&server->log, LOG_INFO, redis ? "redis has room again" : "disk has room again",
+                  LOG_END);
+    else if (redis)
+        log_event(&server->log, LOG_ERROR,
+                  "redis is full: new work is refused; raise its maxmemory, or end some work",
+                  LOG_END);
+    else
+        log_event(&server->log, LOG_ERROR, "disk full: new work is refused",
+                  LOG_WORD("data", server->config->data), LOG_END);
+}
+
 void server_turn(struct server *server)
 {
     struct elapsed_time wake;
@@ -67,16 +86,7 @@ void server_turn(struct server *server)
         operations_settled(server);
     if (server->phase == SERVER_STARTING && !services_recovering(server))
         open_sockets(server);
-    bool full = engine_store_status(server->engine) == TOCSIN_NO_SPACE;
-    if (full != server->disk_full) {
-        server->disk_full = full;
-        if (full) {
-            log_event(&server->log, LOG_ERROR, "disk full: new work is refused",
-                      LOG_WORD("data", server->config->data), LOG_END);
-        } else {
-            log_event(&server->log, LOG_INFO, "disk has room again", LOG_END);
-        }
-    }
+    tell_room(server);
     if (server->phase == SERVER_DRAINING)
         stop_when_drained(server);
 }

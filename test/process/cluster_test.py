@@ -579,4 +579,33 @@ def no_node_takes_an_emptied_redis_for_a_new_one():
         same(Link(redis.port).say("EXISTS", "tocsin:{p0}:meta"), 0)
 
 
+@alone
+def a_full_redis_refuses_new_work_and_nothing_else():
+    """At maxmemory the lease is kept and taken over, and what makes room goes on."""
+    with cluster(lease=1.0) as (redis, one, two):
+        for task in ("a", "b", "c"):
+            one.add(id=task, delay="1h")
+        one.add(id="due", delay="0s")
+        run = two.lease_one(wait="5s")
+        one.put("/v1/countdowns/k", {"owner": "o", "for": "2s", "version": "1"}, 201)
+        redis.say("CONFIG", "SET", "maxmemory", "1")
+        answer = two.post("/v1/tasks", {"id": "new", "delay": "1h"}, None)
+        same((answer.status, answer["code"]), (507, "UNAVAILABLE"))
+        health = one.ask("GET", "/healthz")
+        same((health.status, health["status"]), (200, "WARNING"))
+        holds(health["reasons"][0], "Redis is full (maxmemory)")
+        two.ack(run)
+        two.delete("/v1/tasks/a")
+        wait_for(lambda: one.get("/v1/countdowns/k")["state"] == "expired", "its timeout")
+        same((one.owns(), one.metric("tocsin_cluster_leases_lost_total"), one.metric("tocsin_cluster_renew_failures_total")), (True, 0, 0))
+        one.kill()
+        wait_for(two.owns, "the second as the owner")
+        two.delete("/v1/tasks/b")
+        same(two.post("/v1/tasks", {"id": "new", "delay": "1h"}, None).status, 507)
+        redis.say("CONFIG", "SET", "maxmemory", "0")
+        wait_for(lambda: two.post("/v1/tasks", {"id": "new", "delay": "1h"}, None).status == 201, "new work")
+        wait_for(lambda: two.ask("GET", "/healthz")["status"] == "UP", "an end of it")
+        holds(two.said(), "redis is full: new work is refused")
+
+
 sys.exit(main())
