@@ -24,9 +24,10 @@ enum { CLOCK_ERROR_MS = 100 };
 struct health {
     bool down;
     bool warning;
-    const char *reasons[12];
+    const char *reasons[16];
     size_t count;
-    char redis[300]; /* room for one of them */
+    char redis[300]; /* room for some of them */
+    char lost[160];
 };
 
 static void note(struct health *health, bool holds, bool down, const char *reason)
@@ -61,6 +62,11 @@ static void look_at_cluster(struct server *server, struct health *health)
     note(health, !state.reached, true, health->redis);
     note(health, state.reached && shared_clock_error_ms(server) > CLOCK_ERROR_MS, false,
          "Redis answers so slowly that its time is hardly known: what is due may be late");
+    (void)snprintf(health->lost, sizeof health->lost,
+                   "Redis has lost %llu commits that it had answered: see the log; said until this "
+                   "process is started again",
+                   (unsigned long long)shared_lost_commits(server));
+    note(health, shared_lost_commits(server) > 0, false, health->lost);
     note(health, following && state.reached && !state.held, false,
          "no node owns the records: one takes over soon");
     note(health, following && state.reached && state.held && state.epoch == 0, false,
@@ -83,7 +89,9 @@ static void look(struct server *server, struct health *health)
              ? "Redis is full (maxmemory): new work is refused, what is there goes on"
              : "the disk is full: new work is refused, what is there goes on");
     note(health, stats.store == TOCSIN_UNAVAILABLE, true, "the store does not take anything");
-    note(health, stats.damaged > 0, false, "damaged records were met: run tocsin verify");
+    note(health, stats.damaged > 0, false,
+         server->shared != NULL ? "damaged records were met: the log says which"
+                                : "damaged records were met: run tocsin verify");
     note(health, stats.waiting > engine_limits_default.waiting / 2, false,
          "more comes in than can be written");
     note(health, tasks.incidents > 0, false, "there are open incidents: see /v1/incidents");
@@ -271,6 +279,7 @@ static void set_cluster(struct server *server)
     set(server, M_CLUSTER_TAKEOVERS, state.won);
     set(server, M_CLUSTER_LOST, state.lost);
     set(server, M_CLUSTER_RENEW_FAILURES, state.renew_failures);
+    set(server, M_CLUSTER_LOST_COMMITS, shared_lost_commits(server));
     set(server, M_CLUSTER_TUNNELS, follower.tunnels);
     set(server, M_CLUSTER_FORWARDED, follower.forwarded);
     set(server, M_CLUSTER_REFUSED, follower.refused);

@@ -45,7 +45,9 @@ struct shared {
     char (*addresses)[ADDRESS_TEXT_BYTES];
     size_t listen_count; /* open */
     uint64_t epoch;      /* the highest that was seen */
-    uint32_t race_ms;    /* not raced for before */
+    uint64_t commit;     /* the last of our own that Redis is known to have */
+    uint64_t lost_commits;
+    uint32_t race_ms; /* not raced for before */
     enum tocsin_status ended;
     int64_t drain_until_ns; /* stopping while it follows; 0: not */
     int64_t quiet_since_ns;
@@ -64,6 +66,7 @@ static struct store_redis_options store_options(const struct server *server)
         .node = server->config->node,
         .event_bytes_max = server->config->limits.events_bytes,
         .epoch_seen = server->shared->epoch,
+        .commit_seen = server->shared->commit,
         .outage_ms = (uint32_t)server->config->cluster.lease,
     };
 }
@@ -271,6 +274,27 @@ int64_t shared_act_until_ns(const struct server *server)
     return server->shared == NULL ? INT64_MAX : owner_until_ns(server->shared->owner);
 }
 
+/* The operator chose how durable Redis is: it goes on, but not in silence. */
+static void note_commits(struct server *server, uint64_t lost_at_open)
+{
+    struct shared *shared = server->shared;
+    struct store_redis_commits commits;
+    char durability[STORE_REDIS_DURABILITY_BYTES];
+    if (server->store == NULL)
+        return;
+    store_redis_commits(server->store, &commits);
+    store_redis_durability(server->store, durability, sizeof durability);
+    shared->commit = commits.last;
+    uint64_t lost = commits.lost + lost_at_open;
+    shared->lost_commits += lost;
+    if (lost > 0)
+        log_event(&server->log, LOG_ERROR,
+                  "redis has lost commits that it had answered: work goes on with what it has; "
+                  "appendonly yes and appendfsync always would have kept them",
+                  LOG_UINT("commits", lost), LOG_UINT("last", commits.last),
+                  LOG_WORD("durability", durability), LOG_END);
+}
+
 enum tocsin_status shared_open_store(struct server *server)
 {
     struct shared *shared = server->shared;
@@ -282,6 +306,7 @@ enum tocsin_status shared_open_store(struct server *server)
         return status;
     uint64_t epoch = server->store_state.epoch;
     shared->epoch = epoch;
+    note_commits(server, server->store_state.commits_lost);
     store_redis_durability(server->store, durability, sizeof durability);
     log_event(&server->log, LOG_INFO, "this node owns all records now", LOG_UINT("epoch", epoch),
               LOG_UINT("records", server->store_state.living), LOG_WORD("durability", durability),
@@ -330,6 +355,7 @@ static enum tocsin_status own(struct server *server)
     }
     if (status != TOCSIN_OK)
         owner_give_up(shared->owner); /* others need not wait until all is torn down */
+    note_commits(server, 0);
     stop_following(server);
     term_end(server);
     return status == TOCSIN_OK ? TOCSIN_OK : after_a_term(server, status);
@@ -470,6 +496,11 @@ void shared_follower_stats(const struct server *server, struct follower_stats *r
     *ret_stats = (struct follower_stats){0};
     if (server->shared->follower != NULL)
         follower_stats(server->shared->follower, ret_stats);
+}
+
+uint64_t shared_lost_commits(const struct server *server)
+{
+    return server->shared->lost_commits;
 }
 
 uint64_t shared_epoch(const struct server *server)

@@ -44,6 +44,8 @@ int64_t shared_clock_error_ms(struct server *server);
 /* What operations tell. */
 void shared_describe(const struct server *server, struct owner_state *ret_state);
 void shared_follower_stats(const struct server *server, struct follower_stats *ret_stats);
+/* That Redis had answered to this node and had not any more, since the start. */
+uint64_t shared_lost_commits(const struct server *server);
 /* The epoch as far as it is known; 0: it is not. */
 uint64_t shared_epoch(const struct server *server);
 

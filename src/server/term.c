@@ -332,7 +332,7 @@ void term_end(struct server *server)
 
 static void say_what_was_lost(struct server *server)
 {
-    if (server->store_state.commits_lost > 0)
+    if (server->store_state.commits_lost > 0 && server->shared == NULL)
         log_event(&server->log, LOG_WARN, "acknowledged commits were lost, and accepted as such",
                   LOG_UINT("commits", server->store_state.commits_lost), LOG_END);
     if (server->store_state.tail_bytes_cut > 0)

@@ -608,4 +608,25 @@ def a_full_redis_refuses_new_work_and_nothing_else():
         holds(two.said(), "redis is full: new work is refused")
 
 
+@alone
+def commits_that_redis_has_lost_are_told_and_work_goes_on():
+    """A Redis without an append-only file is killed: what came after its dump is gone, and that is said."""
+    with Redis() as redis, Node(redis, "n1", lease=1.0) as one:
+        one.add(id="old", delay="1h")
+        redis.say("SAVE")
+        for n in range(3):
+            one.add(id=f"new{n}", delay="1h")
+        redis.kill()
+        redis.start()
+        wait_for(lambda: (got := one.ask("POST", "/v1/tasks", {"id": "first", "delay": "1h"})) and got.status == 201, "work that goes on")
+        same(one.done("GET", "/v1/tasks/new1")[0].status, 404)
+        same((one.done("GET", "/v1/tasks/old")[0].status, one.done("POST", "/v1/tasks", {"id": "x", "delay": "1h"})[0].status), (200, 201))
+        health = one.ask("GET", "/healthz")
+        same((health.status, health["status"], len(health["reasons"])), (200, "WARNING", 1))
+        holds(health["reasons"][0], "Redis has lost 3 commits that it had answered")
+        same(one.metric("tocsin_cluster_lost_commits_total"), 3)
+        holds(one.said(), "redis has lost commits that it had answered", "commits=3", "appendfsync always")
+        same("verify" in one.said() or "damaged" in one.said(), False, one.said())
+
+
 sys.exit(main())

@@ -121,6 +121,13 @@ void store_redis_durability(const struct store *store, char *ret_text, size_t si
     (void)snprintf(ret_text, size, "%s", redis->durability);
 }
 
+void store_redis_commits(const struct store *store, struct store_redis_commits *ret_commits)
+{
+    const struct redis_store *redis = (const struct redis_store *)(const void *)store;
+    *ret_commits = (struct store_redis_commits){atomic_load(&redis->last_commit),
+                                                atomic_load(&redis->lost_commits)};
+}
+
 static enum tocsin_status ask_info(struct wire *wire, const char *section, redisReply **ret_reply,
                                    struct tocsin_why *ret_why)
 {
@@ -304,6 +311,7 @@ static struct redis_store *make(const struct store_redis_options *options)
     buffer_init(&store->command, REDIS_COMMIT_BYTES_MAX);
     store->outage_ms = or_else(options->outage_ms, STORE_REDIS_OUTAGE_MS);
     store->epoch_seen = options->epoch_seen;
+    store->commit_seen = options->commit_seen;
     store->node = strdup(options->node != NULL ? options->node : "another node");
     uint32_t timeout_ms = or_else(options->timeout_ms, STORE_REDIS_TIMEOUT_MS);
     if (store->node == NULL || !wire_init(&store->writer, &options->where, timeout_ms) ||
@@ -335,6 +343,7 @@ enum tocsin_status store_redis_open(const struct store_redis_options *options,
     const struct redis_books *books = &store->books;
     event_room_init(&store->room, options->event_bytes_max, books->first_seq, books->high_seq,
                     books->event_bytes);
+    atomic_store(&store->last_commit, books->commit);
     atomic_store(&store->living, books->living);
     atomic_store(&store->first_seq, books->first_seq);
     atomic_store(&store->high_seq, books->high_seq);
@@ -346,6 +355,7 @@ enum tocsin_status store_redis_open(const struct store_redis_options *options,
         .epoch = store->epoch,
         .time = books->time,
         .living = books->living,
+        .commits_lost = store->commit_seen > books->commit ? store->commit_seen - books->commit : 0,
     };
     return TOCSIN_OK;
 }

@@ -38,6 +38,7 @@ struct store_redis_options {
     const char *node;         /* who we are, for people; may be NULL */
     uint64_t event_bytes_max; /* older events are given up beyond this; 0: none are */
     uint64_t epoch_seen;      /* the highest this node has seen: below it, the records are gone */
+    uint64_t commit_seen;     /* the last this node was answered: store_state.commits_lost */
     uint32_t timeout_ms;      /* of one command; 0: 2 000 */
     uint32_t outage_ms;       /* a commit that has no answer is tried again this long; 0: 5 000 */
 };
@@ -53,6 +54,14 @@ enum tocsin_status store_redis_open(const struct store_redis_options *options,
 /* How many records there are, without taking over (a follower's ready line). */
 enum tocsin_status store_redis_count(const struct store_redis_options *options,
                                      uint64_t *ret_records, struct tocsin_why *ret_why);
+
+/* The number of the last commit that Redis has, and how many above it were answered and are lost, as
+ * the last commit has found. Any thread. */
+struct store_redis_commits {
+    uint64_t last;
+    uint64_t lost;
+};
+void store_redis_commits(const struct store *store, struct store_redis_commits *ret_commits);
 
 /* What Redis does for the records when it or its machine fails, in words, as of open. Cut to the
  * size, STORE_REDIS_DURABILITY_BYTES is enough. Any thread. */
