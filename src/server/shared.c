@@ -299,6 +299,12 @@ enum tocsin_status shared_open_store(struct server *server)
 {
     struct shared *shared = server->shared;
     struct store_redis_options options = store_options(server);
+    char name[64]; /* of no countdown */
+    (void)snprintf(name, sizeof name, COUNTDOWNS_HOLDER_NAME "%016llx%016llx",
+                   (unsigned long long)server_chance(server),
+                   (unsigned long long)server_chance(server));
+    options.probes = &(struct store_redis_probe){name, COUNTDOWNS_NAMES};
+    options.probe_count = 1;
     char durability[STORE_REDIS_DURABILITY_BYTES];
     enum tocsin_status status =
         store_redis_open(&options, &server->store, &server->store_state, &server->why);

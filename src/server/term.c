@@ -12,11 +12,26 @@
 #include "server/live.h"
 #include "server/shared.h"
 
+#define REFUSED_AGAIN_NS INT64_C(10000000000) /* not told more often */
+
 /* ---- counting */
 
-static void observe_commit(void *arg, enum tocsin_status status, int64_t took_ns)
+/* What was refused was not done, and its clients know; but not those who run this. */
+static void tell_refused(struct server *server, const char *why)
+{
+    int64_t now_ns = clock_elapsed(&clock_system).ns;
+    if (server->refused_told_ns != 0 && now_ns < server->refused_told_ns + REFUSED_AGAIN_NS)
+        return;
+    server->refused_told_ns = now_ns;
+    log_event(&server->log, LOG_WARN, "the store refuses commits: what was asked for is not done",
+              LOG_WORD("why", why), LOG_END);
+}
+
+static void observe_commit(void *arg, enum tocsin_status status, const char *why, int64_t took_ns)
 {
     struct metrics *metrics = &((struct server *)arg)->metrics;
+    if (status == TOCSIN_UNAVAILABLE)
+        tell_refused(arg, why);
     metrics_observe(metrics, M_STORE_COMMIT, 0, took_ns > 0 ? (uint64_t)took_ns : 0);
     if (status == TOCSIN_NO_SPACE)
         metrics_count(metrics, M_STORE_ERRORS, STORE_ERROR_NO_SPACE, 1);

@@ -8,6 +8,7 @@ C-03, C-04, C-12, C-13, C-15; laws 1, 3 and 5."""
 import contextlib
 import http.client
 import json
+import pathlib
 import signal
 import socket
 import subprocess
@@ -24,8 +25,8 @@ LEASE = 2.0  # seconds
 
 
 class Node(Server):
-    def __init__(self, redis, name, *flags, lease=LEASE, port=None, password=None):
-        secret = f":{password}@" if password else ""
+    def __init__(self, redis, name, *flags, lease=LEASE, port=None, user="", password=None):
+        secret = f"{user}:{password}@" if password else ""
         super().__init__("--set", f"node={name}", "--set", f"cluster.lease={int(lease * 1000)}ms",
                          "--set", f"cluster.renew={int(lease * 200)}ms", *flags, clock="system",
                          store=f"redis://{secret}127.0.0.1:{port or redis.port}", keep_port=True)
@@ -627,6 +628,31 @@ def commits_that_redis_has_lost_are_told_and_work_goes_on():
         same(one.metric("tocsin_cluster_lost_commits_total"), 3)
         holds(one.said(), "redis has lost commits that it had answered", "commits=3", "appendfsync always")
         same("verify" in one.said() or "damaged" in one.said(), False, one.said())
+
+
+@alone
+def a_redis_user_needs_the_rights_that_the_manual_says():
+    """The line of docs/operations.md is enough for everything; without the names of countdowns none begins."""
+    manual = pathlib.Path(__file__).parents[2] / "docs" / "operations.md"
+    line, = (line.split() for line in manual.read_text().splitlines() if line.startswith("    ACL SETUSER tocsin "))
+    with Redis() as redis:
+        redis.say(*line)
+        user = {"user": "tocsin", "password": next(word[1:] for word in line if word.startswith(">"))}
+        with Node(redis, "n1", lease=1.0, **user) as one, Node(redis, "n2", lease=1.0, **user) as two:
+            two.add(id="a", delay="0s")
+            two.ack(two.lease_one(wait="5s"))
+            two.put("/v1/countdowns/k", {"owner": "o", "for": "1s", "version": "1"}, 201)
+            wait_for(lambda: two.get("/v1/countdowns/k")["state"] == "expired", "its timeout")
+            same((one.stop(), two.done("GET", "/v1/countdowns/k")[0].status, two.owns()), (0, 200, True))
+            redis.say("ACL", "SETUSER", "tocsin", "resetkeys", "~tocsin:*")
+            answer = two.ask("PUT", "/v1/countdowns/l", {"owner": "o", "for": "1h", "version": "1"})
+            same(answer.status, 503)
+            wait_for(lambda: "NOPERM" in two.said(), "that it is told")
+            holds(two.said(), "the store refuses commits")
+            same(two.stop(), 0)
+        code, _, said = refused("--store", f"redis://tocsin:{user['password']}@127.0.0.1:{redis.port}")
+        same(code, 1)
+        holds(said, "this Redis user may not write countdown:*")
 
 
 sys.exit(main())

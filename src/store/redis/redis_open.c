@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,7 +12,7 @@
 #include "store/redis/redis_inside.h"
 #include "store/redis/scripts.h"
 
-enum { PAUSE_MS = 50, VERSION_MAJOR_MIN = 6, OPEN_ANSWER = 13 };
+enum { PAUSE_MS = 50, VERSION_MAJOR_MIN = 6, OPEN_ANSWER = 13, OPEN_WORDS = 13 };
 
 #define MS INT64_C(1000000)
 
@@ -165,23 +166,31 @@ static enum tocsin_status check(struct redis_store *store, struct tocsin_why *re
 
 /* ---- taking over */
 
-static enum tocsin_status refused(const redisReply *reply, struct tocsin_why *ret_why)
+static enum tocsin_status refused(const struct store_redis_options *options,
+                                  const redisReply *reply, struct tocsin_why *ret_why)
 {
     const char *error = wire_text(reply->element[3]).at;
     enum tocsin_status status = wire_error_passes(error) && !wire_error_has(error, "NOPERM")
                                     ? TOCSIN_UNAVAILABLE
                                     : TOCSIN_INVALID;
+    for (size_t i = 0; i < options->probe_count; i++)
+        if (bytes_are(wire_text(reply->element[2]), options->probes[i].name))
+            return reason_say(
+                ret_why, status,
+                "this Redis user may not write %s (%s), where other programs look: %s",
+                options->probes[i].pattern, wire_text(reply->element[1]).at, error);
     return reason_say(ret_why, status, "Redis refuses %s on %s, which a store needs: %s",
                       wire_text(reply->element[1]).at, wire_text(reply->element[2]).at, error);
 }
 
-static enum tocsin_status understand(struct redis_store *store, const redisReply *reply,
-                                     struct tocsin_why *ret_why)
+static enum tocsin_status understand(struct redis_store *store,
+                                     const struct store_redis_options *options,
+                                     const redisReply *reply, struct tocsin_why *ret_why)
 {
     bool listed = reply->type == REDIS_REPLY_ARRAY && reply->elements > 0;
     struct bytes word = wire_text(listed ? reply->element[0] : NULL);
     if (bytes_are(word, "refused") && reply->elements == 4)
-        return refused(reply, ret_why);
+        return refused(options, reply, ret_why);
     if (bytes_are(word, "headless"))
         return reason_say(ret_why, TOCSIN_DAMAGED,
                           "there are records, but " REDIS_STORE_META
@@ -213,12 +222,17 @@ static enum tocsin_status understand(struct redis_store *store, const redisReply
     return TOCSIN_OK;
 }
 
-static enum tocsin_status take_over(struct redis_store *store, struct tocsin_why *ret_why)
+static enum tocsin_status take_over(struct redis_store *store,
+                                    const struct store_redis_options *options,
+                                    struct tocsin_why *ret_why)
 {
     struct redis_books_text text;
     char seen[24];
+    char probes[24];
     (void)snprintf(seen, sizeof seen, "%" PRIu64, store->epoch_seen);
-    struct bytes words[6 + 2 + 4 + REDIS_BOOKS_WORDS] = {
+    (void)snprintf(probes, sizeof probes, "%zu", options->probe_count);
+    assert(options->probe_count <= STORE_REDIS_PROBES_MAX);
+    struct bytes words[OPEN_WORDS + REDIS_BOOKS_WORDS + STORE_REDIS_PROBES_MAX] = {
         bytes_of("EVAL"),
         bytes_of(scripts_open),
         bytes_of("5"),
@@ -231,27 +245,32 @@ static enum tocsin_status take_over(struct redis_store *store, struct tocsin_why
         bytes_of(store->token),
         bytes_of(store->node),
         bytes_of(seen),
+        bytes_of(probes),
     };
     struct redis_books empty = {.first_seq = 1};
-    redis_books_write(&empty, store->incarnation, &text, words + 12);
+    redis_books_write(&empty, store->incarnation, &text, words + OPEN_WORDS);
+    size_t count = OPEN_WORDS + REDIS_BOOKS_WORDS;
+    for (size_t i = 0; i < options->probe_count; i++)
+        words[count++] = bytes_of(options->probes[i].name);
     redisReply *reply = NULL;
-    enum tocsin_status status =
-        wire_read(&store->writer, words, 12 + REDIS_BOOKS_WORDS, &reply, ret_why);
+    enum tocsin_status status = wire_read(&store->writer, words, count, &reply, ret_why);
     if (status != TOCSIN_OK)
         return status;
-    status = understand(store, reply, ret_why);
+    status = understand(store, options, reply, ret_why);
     freeReplyObject(reply);
     return status;
 }
 
 /* While Redis is starting or out of reach it is tried again, for as long as a commit would be. */
-static enum tocsin_status open_in_time(struct redis_store *store, struct tocsin_why *ret_why)
+static enum tocsin_status open_in_time(struct redis_store *store,
+                                       const struct store_redis_options *options,
+                                       struct tocsin_why *ret_why)
 {
     int64_t until_ns = clock_elapsed(&clock_system).ns + store->outage_ms * MS;
     for (;;) {
         enum tocsin_status status = check(store, ret_why);
         if (status == TOCSIN_OK)
-            status = take_over(store, ret_why);
+            status = take_over(store, options, ret_why);
         if (status == TOCSIN_OK)
             status = redis_load_script(&store->writer, scripts_commit, store->commit_sha,
                                        sizeof store->commit_sha, ret_why);
@@ -335,7 +354,7 @@ enum tocsin_status store_redis_open(const struct store_redis_options *options,
     struct redis_store *store = make(options);
     if (store == NULL)
         return reason_say(ret_why, TOCSIN_NO_MEMORY, "no memory for a store in Redis");
-    enum tocsin_status status = open_in_time(store, ret_why);
+    enum tocsin_status status = open_in_time(store, options, ret_why);
     if (status != TOCSIN_OK) {
         redis_close(&store->store);
         return status;

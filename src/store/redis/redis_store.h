@@ -31,6 +31,13 @@ enum {
     STORE_REDIS_OUTAGE_MS = 5000,
     STORE_REDIS_EXPIRE_MS_MAX = INT32_MAX, /* of a mirror: longer ones are cut to it */
     STORE_REDIS_DURABILITY_BYTES = 120,
+    STORE_REDIS_PROBES_MAX = 8,
+};
+
+/* A name that no mirror has, but might: whether this user may write such names is tried at open. */
+struct store_redis_probe {
+    const char *name;
+    const char *pattern; /* as an ACL has it, for people */
 };
 
 struct store_redis_options {
@@ -41,6 +48,8 @@ struct store_redis_options {
     uint64_t commit_seen;     /* the last this node was answered: store_state.commits_lost */
     uint32_t timeout_ms;      /* of one command; 0: 2 000 */
     uint32_t outage_ms;       /* a commit that has no answer is tried again this long; 0: 5 000 */
+    const struct store_redis_probe *probes; /* of the mirrors there will be; only used by open */
+    size_t probe_count;                     /* at most STORE_REDIS_PROBES_MAX */
 };
 
 /* Takes over: raises the epoch, so that nothing of an owner before is committed any more.
