@@ -20,7 +20,9 @@ enum {
 
 enum { NO_END = -1, NO_KEY = -2 }; /* as PTTL says it */
 
-/* KEYS[1]: the lease. ARGV: the wish, how a value of ours begins, our value, the lease in ms. */
+/* KEYS[1]: the lease. ARGV: the wish, how a value of ours begins, our value, the lease in ms.
+ * The first write needs no memory, so that a Redis at its maxmemory takes it; after it Redis lets
+ * the other through. */
 static const char script[] =
     "local wish, mark, value, lease = ARGV[1], ARGV[2], ARGV[3], ARGV[4]\n"
     "local now = redis.call('TIME')\n"
@@ -30,7 +32,8 @@ static const char script[] =
     "if wish == 'drop' then\n"
     "  if ours then redis.call('DEL', KEYS[1]); held = false; ours = false end\n"
     "elseif (wish == 'take' and not held) or (wish ~= 'look' and ours) then\n"
-    "  redis.call('SET', KEYS[1], value, 'PX', lease)\n"
+    "  redis.call('PEXPIRE', KEYS[1], lease)\n"
+    "  if held ~= value then redis.call('SET', KEYS[1], value, 'PX', lease) end\n"
     "  held = value\n"
     "  mine = 1\n"
     "  ours = true\n"
@@ -44,6 +47,7 @@ struct lease_key {
     char *password; /* NULL: none */
     char mark[MARK_BYTES + 1];
     redisContext *context; /* NULL: not connected */
+    bool spoke;            /* the last that was checked was an answer */
 };
 
 static enum tocsin_status fail(struct tocsin_why *why, enum tocsin_status status,
@@ -83,6 +87,7 @@ static void disconnect(struct lease_key *key)
 static enum tocsin_status check(struct lease_key *key, redisReply *reply, struct tocsin_why *why)
 {
     enum tocsin_status status = TOCSIN_OK;
+    key->spoke = reply != NULL;
     if (reply == NULL)
         status = fail(why, TOCSIN_UNAVAILABLE, key, said(key->context));
     else if (reply->type == REDIS_REPLY_ERROR)
@@ -210,12 +215,13 @@ enum tocsin_status lease_key_ask(struct lease_key *key, enum lease_wish wish, ui
     (void)snprintf(value, sizeof value,
                    "%s,\"node\":\"%s\",\"address\":\"%s\",\"epoch\":%" PRIu64 "}", key->mark,
                    key->options.node, key->options.address, epoch);
+    key->spoke = false;
     enum tocsin_status status = connect_to(key, ret_why);
     if (status == TOCSIN_OK)
         status = call(key, wish, value, &answer, ret_why);
-    if (status == TOCSIN_OK)
-        *ret_answer = answer;
-    else
+    answer.spoke = status == TOCSIN_OK || key->spoke;
+    *ret_answer = answer;
+    if (status != TOCSIN_OK)
         disconnect(key); /* a late answer must not be taken for the next one's */
     return status;
 }

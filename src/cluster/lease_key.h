@@ -46,6 +46,7 @@ struct lease_key_options {
 };
 
 struct lease_answer {
+    bool spoke; /* Redis has answered, be it with a refusal; the rest is said with OK only */
     bool mine;
     bool ours;    /* our token stands there, be it mine by now or not */
     bool held;    /* by somebody, then by whom */

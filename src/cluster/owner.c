@@ -87,7 +87,7 @@ static bool extend(struct owner *owner, struct elapsed_time before)
 static void note_holder(struct owner *owner, const struct lease_answer *answer)
 {
     struct owner_state *state = &owner->state;
-    state->reached = true;
+    state->reached = state->spoke = true;
     state->refused = false;
     state->answered = answer->after;
     state->held = answer->held && (!answer->ours || state->mine || answer->mine);
@@ -129,9 +129,10 @@ static void take_answer(struct owner *owner, enum lease_wish wish,
 }
 
 static void take_failure(struct owner *owner, enum lease_wish wish, enum tocsin_status status,
-                         const struct tocsin_why *why)
+                         bool spoke, const struct tocsin_why *why)
 {
     owner->state.reached = false;
+    owner->state.spoke = spoke;
     owner->state.refused = status == TOCSIN_INVALID;
     owner->state.why = *why;
     if (wish == LEASE_KEEP)
@@ -158,8 +159,8 @@ static bool differs(const struct owner_state *one, const struct owner_state *oth
     return one->mine != other->mine || one->held != other->held || one->epoch != other->epoch ||
            one->foreign != other->foreign || one->asked != other->asked ||
            one->reached != other->reached || one->refused != other->refused ||
-           one->won != other->won || strcmp(one->node, other->node) != 0 ||
-           strcmp(one->address, other->address) != 0;
+           one->spoke != other->spoke || one->won != other->won ||
+           strcmp(one->node, other->node) != 0 || strcmp(one->address, other->address) != 0;
 }
 
 /* ---- the thread */
@@ -225,7 +226,7 @@ static void ask(struct owner *owner)
     if (status == TOCSIN_OK)
         take_answer(owner, wish, &answer);
     else
-        take_failure(owner, wish, status, &why);
+        take_failure(owner, wish, status, answer.spoke, &why);
     look_at_the_clock(owner);
     if (differs(&before, &owner->state) && !owner->stop)
         owner->options.post(owner->options.arg);

@@ -53,7 +53,8 @@ struct owner_state {
     uint64_t epoch;               /* 0: not known */
     bool asked;                   /* once at least */
     bool reached;                 /* Redis has answered the last call; else why */
-    bool refused;                 /* … it has, and with a refusal that does not pass by itself */
+    bool spoke;                   /* … not as was wished, but it has said something: why */
+    bool refused;                 /* … a refusal that does not pass by itself */
     struct elapsed_time answered; /* when it last did; 0: never */
     struct tocsin_why why;        /* of what is not reached, or of the last loss */
     uint64_t won;                 /* since create */

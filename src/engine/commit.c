@@ -485,7 +485,7 @@ void engine_committed(struct engine *engine, enum tocsin_status status, const ch
     engine->commit_under_way = false;
     due_look(engine);
     if (engine->on_commit != NULL)
-        engine->on_commit(engine->on_commit_arg, status,
+        engine->on_commit(engine->on_commit_arg, status, why,
                           clock_elapsed(&engine->clock).ns - engine->commit_began_ns);
     if (status == TOCSIN_OK) {
         succeeded(engine);

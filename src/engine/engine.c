@@ -460,7 +460,9 @@ void engine_on_event(struct engine *engine, void (*fn)(void *arg, const struct s
 }
 
 void engine_on_commit(struct engine *engine,
-                      void (*fn)(void *arg, enum tocsin_status status, int64_t took_ns), void *arg)
+                      void (*fn)(void *arg, enum tocsin_status status, const char *why,
+                                 int64_t took_ns),
+                      void *arg)
 {
     engine->on_commit = fn;
     engine->on_commit_arg = arg;

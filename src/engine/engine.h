@@ -244,9 +244,11 @@ void engine_on_event(struct engine *engine, void (*fn)(void *arg, const struct s
 /* In every turn, after what was due and before the commit is handed over. */
 void engine_on_turn(struct engine *engine, void (*fn)(void *arg), void *arg);
 
-/* After every commit, how it ended and how long it took. */
+/* After every commit, how it ended, why when it is not OK, and how long it took. */
 void engine_on_commit(struct engine *engine,
-                      void (*fn)(void *arg, enum tocsin_status status, int64_t took_ns), void *arg);
+                      void (*fn)(void *arg, enum tocsin_status status, const char *why,
+                                 int64_t took_ns),
+                      void *arg);
 
 /* Each damaged record once, when it is first met: read because it is due soon, asked for, or
  * listed. Past ENGINE_DAMAGES_MAX of them they are told without why, and maybe more than once. */

@@ -380,7 +380,7 @@ struct engine {
     void *on_event_arg;
     void (*on_turn)(void *arg);
     void *on_turn_arg;
-    void (*on_commit)(void *arg, enum tocsin_status status, int64_t took_ns);
+    void (*on_commit)(void *arg, enum tocsin_status status, const char *why, int64_t took_ns);
     void *on_commit_arg;
     void (*on_damage)(void *arg, const struct engine_damage *damage);
     void *on_damage_arg;

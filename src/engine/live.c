@@ -228,6 +228,7 @@ static void tell_damage(struct engine *engine, const struct fetched *row)
     struct bytes key = row->version != NULL ? version_key(row->version) : (struct bytes){"", 0};
     damage_met(engine, row->wish.rev, key,
                row->why != NULL ? row->why
+               : engine->shared ? "a living record is not in the store. Restore a backup"
                                 : "a living record is not where it should be in the store. Restore "
                                   "a backup; 'tocsin verify' shows the extent");
 }

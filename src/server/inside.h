@@ -71,6 +71,7 @@ struct server {
     uint32_t free_wish_count;
     bool running; /* the engine turns */
     bool disk_full;
+    int64_t refused_told_ns;    /* when the log was told that the store refuses commits; 0: never */
     bool held;                  /* live claims are written */
     uint32_t under_way;         /* requests not answered yet, drained for */
     struct engine_timer second; /* once a second */

@@ -326,6 +326,8 @@ enum { METRIC_LEVELS = 16 };
         "Of these, those that ended without being given up, since start.")                         \
     ROW(CLUSTER_RENEW_FAILURES, COUNTER, ONE, NONE, NO, "cluster_renew_failures_total",            \
         "Renewals of the lease that Redis did not answer, since start.")                           \
+    ROW(CLUSTER_LOST_COMMITS, COUNTER, ONE, NONE, NO, "cluster_lost_commits_total",                \
+        "Commits that Redis had answered to this node and has lost, since start.")                 \
     ROW(CLUSTER_TUNNELS, GAUGE, ONE, NONE, NO, "cluster_tunnels",                                  \
         "Connections that are passed on to the owner.")                                            \
     ROW(CLUSTER_FORWARDED, COUNTER, ONE, NONE, NO, "cluster_forwarded_total",                      \

@@ -24,10 +24,11 @@ enum { CLOCK_ERROR_MS = 100 };
 struct health {
     bool down;
     bool warning;
-    const char *reasons[12];
+    const char *reasons[16];
     size_t count;
     char redis[300]; /* room for some of them */
     char owner[300];
+    char lost[160];
 };
 
 static void note(struct health *health, bool holds, bool down, const char *reason)
@@ -74,9 +75,10 @@ static void look_at_cluster(struct server *server, struct health *health)
     if (server->shared == NULL)
         return;
     shared_describe(server, &state);
-    (void)snprintf(health->redis, sizeof health->redis, "%s: %s",
-                   following ? "Redis is not reached, so no node can take over"
-                             : "Redis is not reached, and this node stops when its lease ends",
+    (void)snprintf(health->redis, sizeof health->redis, "Redis %s, %s: %s",
+                   state.spoke ? "answers with a refusal" : "is not reached",
+                   following ? "so no node can take over"
+                             : "and this node stops when its lease ends",
                    state.why.text);
     note(health, !state.reached, true, health->redis);
     note(health, state.reached && shared_clock_error_ms(server) > CLOCK_ERROR_MS, false,
@@ -84,6 +86,11 @@ static void look_at_cluster(struct server *server, struct health *health)
     look_at_owner(server, &state, health);
     const char *unreached = shared_unreached(server);
     note(health, unreached != NULL, true, unreached);
+    (void)snprintf(health->lost, sizeof health->lost,
+                   "Redis has lost %llu commits that it had answered: see the log; said until this "
+                   "process is started again",
+                   (unsigned long long)shared_lost_commits(server));
+    note(health, shared_lost_commits(server) > 0, false, health->lost);
 }
 
 static void look(struct server *server, struct health *health)
@@ -98,9 +105,13 @@ static void look(struct server *server, struct health *health)
     note(health, server->phase == SERVER_STARTING, true, "it is starting");
     note(health, server->phase >= SERVER_DRAINING, true, "it is stopping");
     note(health, stats.store == TOCSIN_NO_SPACE, false,
-         "the disk is full: new work is refused, what is there goes on");
+         server->shared != NULL
+             ? "Redis is full (maxmemory): new work is refused, what is there goes on"
+             : "the disk is full: new work is refused, what is there goes on");
     note(health, stats.store == TOCSIN_UNAVAILABLE, true, "the store does not take anything");
-    note(health, stats.damaged > 0, false, "damaged records were met: run tocsin verify");
+    note(health, stats.damaged > 0, false,
+         server->shared != NULL ? "damaged records were met: the log says which"
+                                : "damaged records were met: run tocsin verify");
     note(health, stats.waiting > engine_limits_default.waiting / 2, false,
          "more comes in than can be written");
     note(health, tasks.incidents > 0, false, "there are open incidents: see /v1/incidents");
@@ -180,7 +191,7 @@ static const char *unready(const struct server *server)
     case SERVER_STARTING:
         return "it is starting";
     case SERVER_READY:
-        return "Redis is not reached";
+        return "Redis is not reached, or refuses the lease";
     case SERVER_DRAINING:
     case SERVER_STOPPED:
         break;
@@ -289,6 +300,7 @@ static void set_cluster(struct server *server)
     set(server, M_CLUSTER_TAKEOVERS, state.won);
     set(server, M_CLUSTER_LOST, state.lost);
     set(server, M_CLUSTER_RENEW_FAILURES, state.renew_failures);
+    set(server, M_CLUSTER_LOST_COMMITS, shared_lost_commits(server));
     set(server, M_CLUSTER_TUNNELS, follower.tunnels);
     set(server, M_CLUSTER_FORWARDED, follower.forwarded);
     set(server, M_CLUSTER_REFUSED, follower.refused);

@@ -162,7 +162,7 @@ struct read_request *read_begin(const struct route_request *request, const char 
         return NULL;
     }
     *self = (struct read_request){request->server, request->exchange, missing,
-                                  "the record is damaged: tocsin verify tells where"};
+                                  "the record is damaged: the log says more"};
     return self;
 }
 

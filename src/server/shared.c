@@ -12,7 +12,6 @@
  */
 #include "server/shared.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -47,7 +46,9 @@ struct shared {
     char (*addresses)[ADDRESS_TEXT_BYTES];
     size_t listen_count; /* open */
     uint64_t epoch;      /* the highest that was seen */
-    uint32_t race_ms;    /* not raced for before */
+    uint64_t commit;     /* the last of our own that Redis is known to have */
+    uint64_t lost_commits;
+    uint32_t race_ms; /* not raced for before */
     enum tocsin_status ended;
     int64_t drain_until_ns; /* stopping while it follows; 0: not */
     int64_t quiet_since_ns;
@@ -68,6 +69,8 @@ static struct store_redis_options store_options(const struct server *server)
         .where = server->shared->where,
         .node = server->config->node,
         .event_bytes_max = server->config->limits.events_bytes,
+        .epoch_seen = server->shared->epoch,
+        .commit_seen = server->shared->commit,
         .outage_ms = (uint32_t)server->config->cluster.lease,
     };
 }
@@ -92,7 +95,9 @@ static void tell_change(struct server *server, const struct owner_state *state, 
         if (state->reached)
             log_event(&server->log, LOG_INFO, "redis answers", LOG_END);
         else
-            log_event(&server->log, LOG_WARN, "redis is not reached: no node can take over",
+            log_event(&server->log, LOG_WARN,
+                      state->spoke ? "redis answers with a refusal: no node can take over"
+                                   : "redis is not reached: no node can take over",
                       LOG_WORD("why", state->why.text), LOG_END);
     }
     if (state->foreign && !shared->told_foreign)
@@ -292,25 +297,46 @@ int64_t shared_act_until_ns(const struct server *server)
     return server->shared == NULL ? INT64_MAX : owner_until_ns(server->shared->owner);
 }
 
+/* The operator chose how durable Redis is: it goes on, but not in silence. */
+static void note_commits(struct server *server, uint64_t lost_at_open)
+{
+    struct shared *shared = server->shared;
+    struct store_redis_commits commits;
+    char durability[STORE_REDIS_DURABILITY_BYTES];
+    if (server->store == NULL)
+        return;
+    store_redis_commits(server->store, &commits);
+    store_redis_durability(server->store, durability, sizeof durability);
+    shared->commit = commits.last;
+    uint64_t lost = commits.lost + lost_at_open;
+    shared->lost_commits += lost;
+    if (lost > 0)
+        log_event(&server->log, LOG_ERROR,
+                  "redis has lost commits that it had answered: work goes on with what it has; "
+                  "appendonly yes and appendfsync always would have kept them",
+                  LOG_UINT("commits", lost), LOG_UINT("last", commits.last),
+                  LOG_WORD("durability", durability), LOG_END);
+}
+
 enum tocsin_status shared_open_store(struct server *server)
 {
     struct shared *shared = server->shared;
     struct store_redis_options options = store_options(server);
+    char name[64]; /* of no countdown */
+    (void)snprintf(name, sizeof name, COUNTDOWNS_HOLDER_NAME "%016llx%016llx",
+                   (unsigned long long)server_chance(server),
+                   (unsigned long long)server_chance(server));
+    options.probes = &(struct store_redis_probe){name, COUNTDOWNS_NAMES};
+    options.probe_count = 1;
     char durability[STORE_REDIS_DURABILITY_BYTES];
     enum tocsin_status status =
         store_redis_open(&options, &server->store, &server->store_state, &server->why);
     if (status != TOCSIN_OK)
         return status;
     uint64_t epoch = server->store_state.epoch;
-    if (epoch <= shared->epoch) {
-        (void)snprintf(server->why.text, sizeof server->why.text,
-                       "the records are gone from Redis, or an older copy was put there: this is "
-                       "epoch %" PRIu64 ", and %" PRIu64 " has been; start again if that is meant",
-                       epoch, shared->epoch);
-        return TOCSIN_DAMAGED;
-    }
     shared->epoch = epoch;
     shared->refusal.text[0] = '\0';
+    note_commits(server, server->store_state.commits_lost);
     store_redis_durability(server->store, durability, sizeof durability);
     log_event(&server->log, LOG_INFO, "this node owns all records now", LOG_UINT("epoch", epoch),
               LOG_UINT("records", server->store_state.living), LOG_WORD("durability", durability),
@@ -361,6 +387,7 @@ static enum tocsin_status own(struct server *server)
     }
     if (status != TOCSIN_OK)
         owner_give_up(shared->owner); /* others need not wait until all is torn down */
+    note_commits(server, 0);
     stop_following(server);
     term_end(server);
     return status == TOCSIN_OK ? TOCSIN_OK : after_a_term(server, status);
@@ -536,6 +563,11 @@ const char *shared_refusal(const struct server *server)
 {
     const struct tocsin_why *refusal = &server->shared->refusal;
     return refusal->text[0] != '\0' ? refusal->text : NULL;
+}
+
+uint64_t shared_lost_commits(const struct server *server)
+{
+    return server->shared->lost_commits;
 }
 
 uint64_t shared_epoch(const struct server *server)

@@ -53,6 +53,8 @@ void shared_follower_stats(const struct server *server, struct follower_stats *r
 const char *shared_refusal(const struct server *server);
 /* Following: why nothing is passed on; NULL: it is, or there is no owner. */
 const char *shared_unreached(const struct server *server);
+/* That Redis had answered to this node and had not any more, since the start. */
+uint64_t shared_lost_commits(const struct server *server);
 /* The epoch as far as it is known; 0: it is not. */
 uint64_t shared_epoch(const struct server *server);
 

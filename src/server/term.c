@@ -12,11 +12,26 @@
 #include "server/live.h"
 #include "server/shared.h"
 
+#define REFUSED_AGAIN_NS INT64_C(10000000000) /* not told more often */
+
 /* ---- counting */
 
-static void observe_commit(void *arg, enum tocsin_status status, int64_t took_ns)
+/* What was refused was not done, and its clients know; but not those who run this. */
+static void tell_refused(struct server *server, const char *why)
+{
+    int64_t now_ns = clock_elapsed(&clock_system).ns;
+    if (server->refused_told_ns != 0 && now_ns < server->refused_told_ns + REFUSED_AGAIN_NS)
+        return;
+    server->refused_told_ns = now_ns;
+    log_event(&server->log, LOG_WARN, "the store refuses commits: what was asked for is not done",
+              LOG_WORD("why", why), LOG_END);
+}
+
+static void observe_commit(void *arg, enum tocsin_status status, const char *why, int64_t took_ns)
 {
     struct metrics *metrics = &((struct server *)arg)->metrics;
+    if (status == TOCSIN_UNAVAILABLE)
+        tell_refused(arg, why);
     metrics_observe(metrics, M_STORE_COMMIT, 0, took_ns > 0 ? (uint64_t)took_ns : 0);
     if (status == TOCSIN_NO_SPACE)
         metrics_count(metrics, M_STORE_ERRORS, STORE_ERROR_NO_SPACE, 1);
@@ -47,6 +62,25 @@ static void note_damage(void *arg, const struct engine_damage *damage)
 static void open_sockets(struct server *server);
 static void stop_when_drained(struct server *server);
 
+static void tell_room(struct server *server)
+{
+    bool full = engine_store_status(server->engine) == TOCSIN_NO_SPACE;
+    bool redis = server->shared != NULL;
+    if (full == server->disk_full)
+        return;
+    server->disk_full = full;
+    if (!full)
+        log_event(&server->log, LOG_INFO, redis ? "redis has room again" : "disk has room again",
+                  LOG_END);
+    else if (redis)
+        log_event(&server->log, LOG_ERROR,
+                  "redis is full: new work is refused; raise its maxmemory, or end some work",
+                  LOG_END);
+    else
+        log_event(&server->log, LOG_ERROR, "disk full: new work is refused",
+                  LOG_WORD("data", server->config->data), LOG_END);
+}
+
 void server_turn(struct server *server)
 {
     struct elapsed_time wake;
@@ -67,16 +101,7 @@ void server_turn(struct server *server)
         operations_settled(server);
     if (server->phase == SERVER_STARTING && !services_recovering(server))
         open_sockets(server);
-    bool full = engine_store_status(server->engine) == TOCSIN_NO_SPACE;
-    if (full != server->disk_full) {
-        server->disk_full = full;
-        if (full) {
-            log_event(&server->log, LOG_ERROR, "disk full: new work is refused",
-                      LOG_WORD("data", server->config->data), LOG_END);
-        } else {
-            log_event(&server->log, LOG_INFO, "disk has room again", LOG_END);
-        }
-    }
+    tell_room(server);
     if (server->phase == SERVER_DRAINING)
         stop_when_drained(server);
 }
@@ -322,7 +347,7 @@ void term_end(struct server *server)
 
 static void say_what_was_lost(struct server *server)
 {
-    if (server->store_state.commits_lost > 0)
+    if (server->store_state.commits_lost > 0 && server->shared == NULL)
         log_event(&server->log, LOG_WARN, "acknowledged commits were lost, and accepted as such",
                   LOG_UINT("commits", server->store_state.commits_lost), LOG_END);
     if (server->store_state.tail_bytes_cut > 0)

@@ -103,7 +103,7 @@ struct store_state {
     struct store_time time;
     uint64_t living;         /* an estimate, for a progress bar */
     uint64_t tail_bytes_cut; /* of a torn tail, at this open */
-    uint64_t commits_lost;   /* acknowledged ones that this open gave up, as it was told to */
+    uint64_t commits_lost;   /* acknowledged ones that are not there, or were given up as told */
 };
 
 struct store_sizes {

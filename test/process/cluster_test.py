@@ -8,6 +8,7 @@ C-03, C-04, C-12, C-13, C-15; laws 1, 3 and 5."""
 import contextlib
 import http.client
 import json
+import pathlib
 import signal
 import socket
 import subprocess
@@ -24,8 +25,8 @@ LEASE = 2.0  # seconds
 
 
 class Node(Server):
-    def __init__(self, redis, name, *flags, lease=LEASE, port=None, password=None):
-        secret = f":{password}@" if password else ""
+    def __init__(self, redis, name, *flags, lease=LEASE, port=None, user="", password=None):
+        secret = f"{user}:{password}@" if password else ""
         super().__init__("--set", f"node={name}", "--set", f"cluster.lease={int(lease * 1000)}ms",
                          "--set", f"cluster.renew={int(lease * 200)}ms", *flags, clock="system",
                          store=f"redis://{secret}127.0.0.1:{port or redis.port}", keep_port=True)
@@ -628,6 +629,93 @@ def an_address_of_this_machine_alone_is_warned_of():
             with Server("--set", "node=n1", "--log-level", "warn", *words, clock="system", store=f"redis://{host}:{redis.port}") as node:
                 same(node.stop(), 0)
                 same(warning in node.said(), expected, node.said())
+
+
+@alone
+def no_node_takes_an_emptied_redis_for_a_new_one():
+    """Of three nodes each finds what the first has found, and ends."""
+    with Redis() as redis, Node(redis, "n1", lease=1.0) as one, Node(redis, "n2", lease=1.0) as two, Node(redis, "n3", lease=1.0) as three:
+        wait_for(lambda: two.follows(one) and three.follows(one), "the first as the owner")
+        two.add(id="a", delay="1h")
+        Link(redis.port).say("FLUSHALL")
+        for node in (one, two, three):
+            holds(str(wait_for(lambda node=node: node.process.poll() and node.said(), f"the end of {node.name}")), "the records are gone from Redis")
+        same(Link(redis.port).say("EXISTS", "tocsin:{p0}:meta"), 0)
+
+
+@alone
+def a_full_redis_refuses_new_work_and_nothing_else():
+    """At maxmemory the lease is kept and taken over, and what makes room goes on."""
+    with cluster(lease=1.0) as (redis, one, two):
+        for task in ("a", "b", "c"):
+            one.add(id=task, delay="1h")
+        one.add(id="due", delay="0s")
+        run = two.lease_one(wait="5s")
+        one.put("/v1/countdowns/k", {"owner": "o", "for": "2s", "version": "1"}, 201)
+        redis.say("CONFIG", "SET", "maxmemory", "1")
+        answer = two.post("/v1/tasks", {"id": "new", "delay": "1h"}, None)
+        same((answer.status, answer["code"]), (507, "UNAVAILABLE"))
+        health = one.ask("GET", "/healthz")
+        same((health.status, health["status"]), (200, "WARNING"))
+        holds(health["reasons"][0], "Redis is full (maxmemory)")
+        two.ack(run)
+        two.delete("/v1/tasks/a")
+        wait_for(lambda: one.get("/v1/countdowns/k")["state"] == "expired", "its timeout")
+        same((one.owns(), one.metric("tocsin_cluster_leases_lost_total"), one.metric("tocsin_cluster_renew_failures_total")), (True, 0, 0))
+        one.kill()
+        wait_for(two.owns, "the second as the owner")
+        two.delete("/v1/tasks/b")
+        same(two.post("/v1/tasks", {"id": "new", "delay": "1h"}, None).status, 507)
+        redis.say("CONFIG", "SET", "maxmemory", "0")
+        wait_for(lambda: two.post("/v1/tasks", {"id": "new", "delay": "1h"}, None).status == 201, "new work")
+        wait_for(lambda: two.ask("GET", "/healthz")["status"] == "UP", "an end of it")
+        holds(two.said(), "redis is full: new work is refused")
+
+
+@alone
+def commits_that_redis_has_lost_are_told_and_work_goes_on():
+    """A Redis without an append-only file is killed: what came after its dump is gone, and that is said."""
+    with Redis() as redis, Node(redis, "n1", lease=1.0) as one:
+        one.add(id="old", delay="1h")
+        redis.say("SAVE")
+        for n in range(3):
+            one.add(id=f"new{n}", delay="1h")
+        redis.kill()
+        redis.start()
+        wait_for(lambda: (got := one.ask("POST", "/v1/tasks", {"id": "first", "delay": "1h"})) and got.status == 201, "work that goes on")
+        same(one.done("GET", "/v1/tasks/new1")[0].status, 404)
+        same((one.done("GET", "/v1/tasks/old")[0].status, one.done("POST", "/v1/tasks", {"id": "x", "delay": "1h"})[0].status), (200, 201))
+        health = one.ask("GET", "/healthz")
+        same((health.status, health["status"], len(health["reasons"])), (200, "WARNING", 1))
+        holds(health["reasons"][0], "Redis has lost 3 commits that it had answered")
+        same(one.metric("tocsin_cluster_lost_commits_total"), 3)
+        holds(one.said(), "redis has lost commits that it had answered", "commits=3", "appendfsync always")
+        same("verify" in one.said() or "damaged" in one.said(), False, one.said())
+
+
+@alone
+def a_redis_user_needs_the_rights_that_the_manual_says():
+    """The line of docs/operations.md is enough for everything; without the names of countdowns none begins."""
+    manual = pathlib.Path(__file__).parents[2] / "docs" / "operations.md"
+    line, = (line.split() for line in manual.read_text().splitlines() if line.startswith("    ACL SETUSER tocsin "))
+    with Redis() as redis:
+        redis.say(*line)
+        user = {"user": "tocsin", "password": next(word[1:] for word in line if word.startswith(">"))}
+        with Node(redis, "n1", lease=1.0, **user) as one, Node(redis, "n2", lease=1.0, **user) as two:
+            two.add(id="a", delay="0s")
+            two.ack(two.lease_one(wait="5s"))
+            two.put("/v1/countdowns/k", {"owner": "o", "for": "1s", "version": "1"}, 201)
+            wait_for(lambda: two.get("/v1/countdowns/k")["state"] == "expired", "its timeout")
+            same((one.stop(), two.done("GET", "/v1/countdowns/k")[0].status, two.owns()), (0, 200, True))
+            redis.say("ACL", "SETUSER", "tocsin", "resetkeys", "~tocsin:*")
+            answer = two.ask("PUT", "/v1/countdowns/l", {"owner": "o", "for": "1h", "version": "1"})
+            same(answer.status, 503)
+            wait_for(lambda: "NOPERM" in two.said(), "that it is told")
+            holds(two.said(), "the store refuses commits")
+            same(two.stop(), 0)
+        code, _, said = refused("--store", f"redis://tocsin:{user['password']}@127.0.0.1:{redis.port}")
+        same(code, 1)
+        holds(said, "this Redis user may not write countdown:*")
 
 
 sys.exit(main())

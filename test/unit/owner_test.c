@@ -195,6 +195,34 @@ TEST(it_is_renewed_for_longer_than_a_lease)
     redis_server_stop(&server);
 }
 
+/* Whoever must make room is the owner. */
+TEST(a_redis_that_is_full_gives_and_keeps_the_lease)
+{
+    static const char *const full[] = {"--maxmemory", "1", "--maxmemory-policy", "noeviction",
+                                       NULL};
+    struct redis_server server;
+    struct node one;
+    struct node two;
+    redis_server_start(&server, full);
+    assert_int_equal(ask(&server, "SET a b"), -1); /* … and it is */
+    assert_int_equal(ask(&server, "EXISTS a"), 0);
+    node_start(&one, &server, "n1");
+    win(&one);
+    owner_tell_epoch(one.owner, 7);
+    UNTIL(look(&one).epoch == 7);
+    int64_t first_ns = owner_until_ns(one.owner);
+    UNTIL(owner_until_ns(one.owner) > first_ns + 2 * LEASE * MS);
+    assert_int_equal(look(&one).lost + look(&one).renew_failures, 0);
+    long long left_ms = ask(&server, "PTTL " LEASE_KEY_NAME);
+    assert_true(left_ms > 0 && left_ms <= LEASE);
+    node_start(&two, &server, "n2");
+    owner_give_up(one.owner);
+    win(&two);
+    owner_destroy(two.owner);
+    owner_destroy(one.owner);
+    redis_server_stop(&server);
+}
+
 TEST(a_lease_counts_from_before_it_was_asked_for_and_a_tenth_is_left_over)
 {
     struct redis_server server;
@@ -291,6 +319,7 @@ TEST(a_redis_that_does_not_answer_for_a_lease_ends_it)
     assert_true(elapsed_ms() - from_ms <= LEASE + 100); /* … before its end in Redis */
     UNTIL(look(&one).lost == 1);
     assert_false(look(&one).reached);
+    assert_false(look(&one).spoke);
     assert_true(look(&one).renew_failures > 0);
     redis_server_signal(&server, SIGCONT);
     owner_destroy(one.owner);
@@ -435,6 +464,7 @@ TEST(a_wrong_password_is_a_refusal_and_is_not_told)
     assert_int_equal(owner_create(&options, &owner, &why), TOCSIN_OK);
     UNTIL((owner_look(owner, &state), state.refused));
     assert_non_null(strstr(state.why.text, "WRONGPASS"));
+    assert_true(state.spoke && !state.reached);
     assert_null(strstr(state.why.text, "sesame"));
     owner_destroy(owner);
     options.where.password = bytes_of("open sesame");

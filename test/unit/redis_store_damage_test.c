@@ -253,10 +253,39 @@ TEST(records_that_are_gone_stop_the_node)
     }
 }
 
+/* However many there are and however often they try: nothing is begun anew by one who knows better. */
+TEST(who_has_seen_records_does_not_begin_anew)
+{
+    struct world world;
+    struct store *store = NULL;
+    struct store_state state;
+    begin(&world);
+    struct store_redis_options options = store_node_options(world.server.port, "two");
+    options.epoch_seen = world.node.state.epoch;
+    run(&world, redisCommand(world.context, "FLUSHALL"));
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(store_redis_open(&options, &store, &state, &world.node.why),
+                         TOCSIN_DAMAGED);
+        assert_says(&world.node, "the records are gone from Redis, or an older copy was put there: "
+                                 "it has epoch 0, and 1 has been");
+        assert_null(store);
+        assert_int_equal(redis_server_ask(&world.server, NULL, "DBSIZE"), 0);
+    }
+    options.epoch_seen = 0; /* a new process, started by somebody who has looked */
+    assert_int_equal(store_redis_open(&options, &store, &state, &world.node.why), TOCSIN_OK);
+    store->ops->close(store);
+    options.epoch_seen = 1; /* the highest there was is what it must find */
+    assert_int_equal(store_redis_open(&options, &store, &state, &world.node.why), TOCSIN_OK);
+    assert_int_equal(state.epoch, 2);
+    store->ops->close(store);
+    end(&world);
+}
+
 /* Law 6: a Redis that comes back as it was a while ago. */
 TEST(commits_that_redis_forgot_stop_the_node)
 {
     struct world world;
+    struct store_redis_commits commits;
     begin(&world);
     run(&world, redisCommand(world.context, "SAVE"));
     assert_int_equal(store_node_put(&world.node, 6), TOCSIN_OK);
@@ -264,13 +293,31 @@ TEST(commits_that_redis_forgot_stop_the_node)
     redis_server_again(&world.server, no_more);
     enum tocsin_status status;
     do {
+        status = store_node_get(&world.node, 6, NULL);
+    } while (status == TOCSIN_UNAVAILABLE);
+    assert_int_equal(status, TOCSIN_IO); /* it is not damaged */
+    assert_says(&world.node, "Redis has lost commits that it had answered");
+    do {
         status = store_node_put(&world.node, 7);
     } while (status == TOCSIN_UNAVAILABLE);
     assert_int_equal(status, TOCSIN_IO);
     assert_says(&world.node, "Redis has lost commits that it had answered: the last it has is 5, "
                              "ours was 6");
+    store_redis_commits(world.node.store, &commits);
+    assert_true(commits.last == 5 && commits.lost == 1);
     reopen(&world);
     assert_int_equal(world.node.state.high_rev, 5);
+    store_redis_commits(world.node.store, &commits);
+    assert_true(commits.last == 5 && commits.lost == 0);
+    store_node_close(&world.node);
+    struct store_redis_options options = store_node_options(world.server.port, "one");
+    for (options.commit_seen = 4; options.commit_seen < 9; options.commit_seen++) {
+        store_node_open_with(&world.node, &options);
+        assert_int_equal(world.node.state.commits_lost,
+                         options.commit_seen > 5 ? options.commit_seen - 5 : 0);
+        if (options.commit_seen < 8)
+            store_node_close(&world.node);
+    }
     end(&world);
 }
 

@@ -108,6 +108,35 @@ TEST(a_user_who_may_not_do_all_that_is_needed_is_refused_at_the_start)
     must_forbid("resetkeys ~countdown:*", "NOPERM");
 }
 
+/* Names beside the records are tried, too, and nothing is left of it; also in a Redis that is full. */
+TEST(a_user_who_may_not_write_mirrors_is_refused_at_the_start)
+{
+    static const char *const full[] = {"--maxmemory", "1", "--maxmemory-policy", "noeviction",
+                                       NULL};
+    static const struct store_redis_probe probes[] = {{"seen:x:1", "seen:*"},
+                                                      {"other:1", "other:*"}};
+    struct redis_server server;
+    struct store_node node;
+    redis_server_start(&server, full);
+    (void)redis_server_ask(&server, NULL,
+                           "ACL SETUSER clerk on >word ~tocsin:{p0}:* ~seen:* +@all");
+    struct store_redis_options options = store_node_options(server.port, "one");
+    options.where.user = bytes_of("clerk");
+    options.where.password = bytes_of("word");
+    options.probes = probes;
+    options.probe_count = 2;
+    must_not_open(&options, TOCSIN_INVALID, "this Redis user may not write other:* (SET)");
+    assert_int_equal(redis_server_ask(&server, NULL, "DBSIZE"), 0);
+    (void)redis_server_ask(&server, NULL, "ACL SETUSER clerk ~other:*");
+    store_node_open_with(&node, &options);
+    assert_int_equal(redis_server_ask(&server, NULL, "DBSIZE"), 1); /* meta */
+    store_node_close(&node);
+    store_node_open_with(&node, &options); /* the books are as they were */
+    assert_int_equal(node.state.epoch, 2);
+    store_node_close(&node);
+    redis_server_stop(&server);
+}
+
 TEST(a_wrong_password_is_told_at_once_in_the_words_of_redis)
 {
     static const char *const guarded[] = {"--requirepass", "right", NULL};

@@ -39,6 +39,10 @@
 #ifndef TOCSIN_SERVICE_COUNTDOWN_COUNTDOWNS_H
 #define TOCSIN_SERVICE_COUNTDOWN_COUNTDOWNS_H
 
+/* What all those names have in common, and how those of holders begin. */
+#define COUNTDOWNS_NAMES "countdown:*"
+#define COUNTDOWNS_HOLDER_NAME "countdown:holder:"
+
 #include "base/buffer.h"
 #include "base/json_write.h"
 #include "engine/engine.h"

@@ -101,7 +101,7 @@ void tasks_hold(struct tasks *tasks, void (*done)(void *arg, enum tocsin_status 
 
 /* Of a BROKEN one. */
 #define TASKS_BROKEN_TEXT                                                                          \
-    "the record is damaged: DELETE removes it, PUT replaces it; tocsin verify tells where"
+    "the record is damaged: DELETE removes it, PUT replaces it; the log says more"
 
 enum tasks_verb {
     TASKS_CREATE,

@@ -13,6 +13,7 @@
 #include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -42,6 +43,14 @@ enum tocsin_status redis_running(struct redis_store *store, struct tocsin_why *r
     if (status != TOCSIN_OK && ret_why != NULL)
         *ret_why = store->stopped_why;
     return status;
+}
+
+enum tocsin_status redis_say_lost(struct bytes has, uint64_t answered, struct tocsin_why *ret_why)
+{
+    return reason_say(ret_why, TOCSIN_IO,
+                      "Redis has lost commits that it had answered: the last it has is %.*s, ours "
+                      "was %" PRIu64,
+                      reason_quoted(has.size), has.at, answered);
 }
 
 /* ---- the command */
@@ -243,13 +252,21 @@ static enum attempt refused(struct redis_store *store, const char *error,
     return stop(store, ret_why);
 }
 
+static void note_lost(struct redis_store *store, struct bytes has, struct tocsin_why *ret_why)
+{
+    uint64_t last = strtoull(has.at, NULL, 10);
+    uint64_t answered = store->books.commit;
+    (void)redis_say_lost(has, answered, ret_why);
+    atomic_store(&store->last_commit, last);
+    atomic_store(&store->lost_commits, answered > last ? answered - last : 0);
+}
+
 static enum attempt judge(struct redis_store *store, const redisReply *reply,
                           struct tocsin_why *ret_why)
 {
     bool listed = reply->type == REDIS_REPLY_ARRAY && reply->elements > 0;
     struct bytes word = wire_text(listed ? reply->element[0] : NULL);
     struct bytes more = wire_text(listed && reply->elements > 1 ? reply->element[1] : NULL);
-    unsigned long long last = store->books.commit;
     if (reply->type == REDIS_REPLY_ERROR)
         return refused(store, reply->str, ret_why);
     if (bytes_are(word, "done"))
@@ -265,11 +282,7 @@ static enum attempt judge(struct redis_store *store, const redisReply *reply,
                          "the records are gone from Redis: it was emptied, or put back to another "
                          "store's state; this node stops");
     else if (bytes_are(word, "lost"))
-        (void)reason_say(
-            ret_why, TOCSIN_IO,
-            "Redis has lost commits that it had answered: the last it has is %.*s, ours "
-            "was %llu; this node stops, and goes on from what Redis has when started again",
-            reason_quoted(more.size), more.at, last);
+        note_lost(store, more, ret_why);
     else if (bytes_are(word, "count"))
         (void)reason_say(ret_why, TOCSIN_IO,
                          "somebody has changed " REDIS_STORE_REVS
@@ -354,6 +367,7 @@ static void adopt(struct redis_store *store, const struct store_batch *batch,
     atomic_store(&store->high_seq, plan->books.high_seq);
     atomic_fetch_add(&store->ended, batch->dead_count);
     atomic_fetch_add(&store->commits, 1);
+    atomic_store(&store->last_commit, plan->books.commit);
 }
 
 enum tocsin_status redis_commit(struct store *handle, const struct store_batch *batch,

@@ -53,6 +53,8 @@ struct redis_store {
     char token[40]; /* of this open: no other has the same */
     char commit_sha[44];
     uint64_t epoch;
+    uint64_t epoch_seen; /* before it was opened */
+    uint64_t commit_seen;
     struct redis_books books;
     struct event_room room;
     struct buffer command;
@@ -67,6 +69,8 @@ struct redis_store {
     _Atomic uint64_t redis_bytes;
     _Atomic uint64_t ended;
     _Atomic uint64_t commits;
+    _Atomic uint64_t last_commit; /* its number */
+    _Atomic uint64_t lost_commits;
     _Atomic uint64_t sync_ns_sum;
 };
 
@@ -99,6 +103,8 @@ enum tocsin_status redis_commit(struct store *handle, const struct store_batch *
 /* For good. */
 enum tocsin_status redis_stop(struct redis_store *store, const struct tocsin_why *why);
 enum tocsin_status redis_running(struct redis_store *store, struct tocsin_why *ret_why);
+/* Redis has less than it has answered: this is the last it has. Always IO. */
+enum tocsin_status redis_say_lost(struct bytes has, uint64_t answered, struct tocsin_why *ret_why);
 
 /* ---- redis_read.c */
 enum tocsin_status redis_load(struct store *handle,

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,7 +12,7 @@
 #include "store/redis/redis_inside.h"
 #include "store/redis/scripts.h"
 
-enum { PAUSE_MS = 50, VERSION_MAJOR_MIN = 6, OPEN_ANSWER = 13 };
+enum { PAUSE_MS = 50, VERSION_MAJOR_MIN = 6, OPEN_ANSWER = 13, OPEN_WORDS = 13 };
 
 #define MS INT64_C(1000000)
 
@@ -121,6 +122,13 @@ void store_redis_durability(const struct store *store, char *ret_text, size_t si
     (void)snprintf(ret_text, size, "%s", redis->durability);
 }
 
+void store_redis_commits(const struct store *store, struct store_redis_commits *ret_commits)
+{
+    const struct redis_store *redis = (const struct redis_store *)(const void *)store;
+    *ret_commits = (struct store_redis_commits){atomic_load(&redis->last_commit),
+                                                atomic_load(&redis->lost_commits)};
+}
+
 static enum tocsin_status ask_info(struct wire *wire, const char *section, redisReply **ret_reply,
                                    struct tocsin_why *ret_why)
 {
@@ -158,28 +166,41 @@ static enum tocsin_status check(struct redis_store *store, struct tocsin_why *re
 
 /* ---- taking over */
 
-static enum tocsin_status refused(const redisReply *reply, struct tocsin_why *ret_why)
+static enum tocsin_status refused(const struct store_redis_options *options,
+                                  const redisReply *reply, struct tocsin_why *ret_why)
 {
     const char *error = wire_text(reply->element[3]).at;
     enum tocsin_status status = wire_error_passes(error) && !wire_error_has(error, "NOPERM")
                                     ? TOCSIN_UNAVAILABLE
                                     : TOCSIN_INVALID;
+    for (size_t i = 0; i < options->probe_count; i++)
+        if (bytes_are(wire_text(reply->element[2]), options->probes[i].name))
+            return reason_say(
+                ret_why, status,
+                "this Redis user may not write %s (%s), where other programs look: %s",
+                options->probes[i].pattern, wire_text(reply->element[1]).at, error);
     return reason_say(ret_why, status, "Redis refuses %s on %s, which a store needs: %s",
                       wire_text(reply->element[1]).at, wire_text(reply->element[2]).at, error);
 }
 
-static enum tocsin_status understand(struct redis_store *store, const redisReply *reply,
-                                     struct tocsin_why *ret_why)
+static enum tocsin_status understand(struct redis_store *store,
+                                     const struct store_redis_options *options,
+                                     const redisReply *reply, struct tocsin_why *ret_why)
 {
     bool listed = reply->type == REDIS_REPLY_ARRAY && reply->elements > 0;
     struct bytes word = wire_text(listed ? reply->element[0] : NULL);
     if (bytes_are(word, "refused") && reply->elements == 4)
-        return refused(reply, ret_why);
+        return refused(options, reply, ret_why);
     if (bytes_are(word, "headless"))
         return reason_say(ret_why, TOCSIN_DAMAGED,
                           "there are records, but " REDIS_STORE_META
                           " is gone: restore Redis's file, or delete " STORE_REDIS_PREFIX
                           "* to begin anew");
+    if (bytes_are(word, "behind"))
+        return reason_say(ret_why, TOCSIN_DAMAGED,
+                          "the records are gone from Redis, or an older copy was put there: it has "
+                          "epoch %s, and %" PRIu64 " has been; start again if that is meant",
+                          wire_text(reply->element[1]).at, store->epoch_seen);
     if (bytes_are(word, "version"))
         return reason_refuse(
             ret_why,
@@ -201,10 +222,17 @@ static enum tocsin_status understand(struct redis_store *store, const redisReply
     return TOCSIN_OK;
 }
 
-static enum tocsin_status take_over(struct redis_store *store, struct tocsin_why *ret_why)
+static enum tocsin_status take_over(struct redis_store *store,
+                                    const struct store_redis_options *options,
+                                    struct tocsin_why *ret_why)
 {
     struct redis_books_text text;
-    struct bytes words[6 + 2 + 3 + REDIS_BOOKS_WORDS] = {
+    char seen[24];
+    char probes[24];
+    (void)snprintf(seen, sizeof seen, "%" PRIu64, store->epoch_seen);
+    (void)snprintf(probes, sizeof probes, "%zu", options->probe_count);
+    assert(options->probe_count <= STORE_REDIS_PROBES_MAX);
+    struct bytes words[OPEN_WORDS + REDIS_BOOKS_WORDS + STORE_REDIS_PROBES_MAX] = {
         bytes_of("EVAL"),
         bytes_of(scripts_open),
         bytes_of("5"),
@@ -216,27 +244,33 @@ static enum tocsin_status take_over(struct redis_store *store, struct tocsin_why
         bytes_of(store->incarnation_text),
         bytes_of(store->token),
         bytes_of(store->node),
+        bytes_of(seen),
+        bytes_of(probes),
     };
     struct redis_books empty = {.first_seq = 1};
-    redis_books_write(&empty, store->incarnation, &text, words + 11);
+    redis_books_write(&empty, store->incarnation, &text, words + OPEN_WORDS);
+    size_t count = OPEN_WORDS + REDIS_BOOKS_WORDS;
+    for (size_t i = 0; i < options->probe_count; i++)
+        words[count++] = bytes_of(options->probes[i].name);
     redisReply *reply = NULL;
-    enum tocsin_status status =
-        wire_read(&store->writer, words, 11 + REDIS_BOOKS_WORDS, &reply, ret_why);
+    enum tocsin_status status = wire_read(&store->writer, words, count, &reply, ret_why);
     if (status != TOCSIN_OK)
         return status;
-    status = understand(store, reply, ret_why);
+    status = understand(store, options, reply, ret_why);
     freeReplyObject(reply);
     return status;
 }
 
 /* While Redis is starting or out of reach it is tried again, for as long as a commit would be. */
-static enum tocsin_status open_in_time(struct redis_store *store, struct tocsin_why *ret_why)
+static enum tocsin_status open_in_time(struct redis_store *store,
+                                       const struct store_redis_options *options,
+                                       struct tocsin_why *ret_why)
 {
     int64_t until_ns = clock_elapsed(&clock_system).ns + store->outage_ms * MS;
     for (;;) {
         enum tocsin_status status = check(store, ret_why);
         if (status == TOCSIN_OK)
-            status = take_over(store, ret_why);
+            status = take_over(store, options, ret_why);
         if (status == TOCSIN_OK)
             status = redis_load_script(&store->writer, scripts_commit, store->commit_sha,
                                        sizeof store->commit_sha, ret_why);
@@ -295,6 +329,8 @@ static struct redis_store *make(const struct store_redis_options *options)
     store->store.ops = &ops;
     buffer_init(&store->command, REDIS_COMMIT_BYTES_MAX);
     store->outage_ms = or_else(options->outage_ms, STORE_REDIS_OUTAGE_MS);
+    store->epoch_seen = options->epoch_seen;
+    store->commit_seen = options->commit_seen;
     store->node = strdup(options->node != NULL ? options->node : "another node");
     uint32_t timeout_ms = or_else(options->timeout_ms, STORE_REDIS_TIMEOUT_MS);
     if (store->node == NULL || !wire_init(&store->writer, &options->where, timeout_ms) ||
@@ -318,7 +354,7 @@ enum tocsin_status store_redis_open(const struct store_redis_options *options,
     struct redis_store *store = make(options);
     if (store == NULL)
         return reason_say(ret_why, TOCSIN_NO_MEMORY, "no memory for a store in Redis");
-    enum tocsin_status status = open_in_time(store, ret_why);
+    enum tocsin_status status = open_in_time(store, options, ret_why);
     if (status != TOCSIN_OK) {
         redis_close(&store->store);
         return status;
@@ -326,6 +362,7 @@ enum tocsin_status store_redis_open(const struct store_redis_options *options,
     const struct redis_books *books = &store->books;
     event_room_init(&store->room, options->event_bytes_max, books->first_seq, books->high_seq,
                     books->event_bytes);
+    atomic_store(&store->last_commit, books->commit);
     atomic_store(&store->living, books->living);
     atomic_store(&store->first_seq, books->first_seq);
     atomic_store(&store->high_seq, books->high_seq);
@@ -337,6 +374,7 @@ enum tocsin_status store_redis_open(const struct store_redis_options *options,
         .epoch = store->epoch,
         .time = books->time,
         .living = books->living,
+        .commits_lost = store->commit_seen > books->commit ? store->commit_seen - books->commit : 0,
     };
     return TOCSIN_OK;
 }

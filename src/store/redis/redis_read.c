@@ -77,19 +77,24 @@ static bool read_head(const redisReply *page, size_t at, struct store_record *re
 
 /* ---- is it still ours? */
 
-/* When something is not there: another may have taken over, or all is gone. OK: neither. */
+/* When something is not there: another may have taken over, all is gone, or what came last is. OK:
+ * none of it. */
 static enum tocsin_status check_owner(struct redis_store *store, struct tocsin_why *ret_why)
 {
     struct bytes words[] = {bytes_of("HMGET"), bytes_of(REDIS_STORE_META), bytes_of("incarnation"),
-                            bytes_of("token")};
+                            bytes_of("token"), bytes_of("commit")};
     redisReply *reply = NULL;
-    enum tocsin_status status = ask(store, words, 4, 2, &reply, ret_why);
+    uint64_t answered = atomic_load(&store->last_commit);
+    uint64_t commit = 0;
+    enum tocsin_status status = ask(store, words, 5, 3, &reply, ret_why);
     if (status != TOCSIN_OK)
         return status;
     if (!bytes_are(wire_text(reply->element[0]), store->incarnation_text))
         status = reason_say(ret_why, TOCSIN_IO, "the records are gone from Redis");
     else if (!bytes_are(wire_text(reply->element[1]), store->token))
         status = reason_say(ret_why, TOCSIN_IO, "this node is not the owner any more");
+    else if (!wire_number(reply->element[2], &commit) || commit < answered)
+        status = redis_say_lost(wire_text(reply->element[2]), answered, ret_why);
     freeReplyObject(reply);
     return status;
 }

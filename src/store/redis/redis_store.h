@@ -31,19 +31,31 @@ enum {
     STORE_REDIS_OUTAGE_MS = 5000,
     STORE_REDIS_EXPIRE_MS_MAX = INT32_MAX, /* of a mirror: longer ones are cut to it */
     STORE_REDIS_DURABILITY_BYTES = 120,
+    STORE_REDIS_PROBES_MAX = 8,
+};
+
+/* A name that no mirror has, but might: whether this user may write such names is tried at open. */
+struct store_redis_probe {
+    const char *name;
+    const char *pattern; /* as an ACL has it, for people */
 };
 
 struct store_redis_options {
     struct redis_url where;   /* copied, as all of them */
     const char *node;         /* who we are, for people; may be NULL */
     uint64_t event_bytes_max; /* older events are given up beyond this; 0: none are */
+    uint64_t epoch_seen;      /* the highest this node has seen: below it, the records are gone */
+    uint64_t commit_seen;     /* the last this node was answered: store_state.commits_lost */
     uint32_t timeout_ms;      /* of one command; 0: 2 000 */
     uint32_t outage_ms;       /* a commit that has no answer is tried again this long; 0: 5 000 */
+    const struct store_redis_probe *probes; /* of the mirrors there will be; only used by open */
+    size_t probe_count;                     /* at most STORE_REDIS_PROBES_MAX */
 };
 
 /* Takes over: raises the epoch, so that nothing of an owner before is committed any more.
  * INVALID: this Redis, or this user of it, cannot be a store, and ret_why says what to change;
- * UNAVAILABLE: not now; DAMAGED. */
+ * UNAVAILABLE: not now; DAMAGED, also when the epoch is below epoch_seen: then nothing was changed,
+ * so that every node that knows better finds the same. */
 enum tocsin_status store_redis_open(const struct store_redis_options *options,
                                     struct store **ret_store, struct store_state *ret_state,
                                     struct tocsin_why *ret_why);
@@ -51,6 +63,14 @@ enum tocsin_status store_redis_open(const struct store_redis_options *options,
 /* How many records there are, without taking over (a follower's ready line). */
 enum tocsin_status store_redis_count(const struct store_redis_options *options,
                                      uint64_t *ret_records, struct tocsin_why *ret_why);
+
+/* The number of the last commit that Redis has, and how many above it were answered and are lost, as
+ * the last commit has found. Any thread. */
+struct store_redis_commits {
+    uint64_t last;
+    uint64_t lost;
+};
+void store_redis_commits(const struct store *store, struct store_redis_commits *ret_commits);
 
 /* What Redis does for the records when it or its machine fails, in words, as of open. Cut to the
  * size, STORE_REDIS_DURABILITY_BYTES is enough. Any thread. */

@@ -18,9 +18,11 @@
 #define TOCSIN_STORE_REDIS_SCRIPTS_H
 
 /* KEYS  meta, revs, docs, events, probe
- * ARGV  incarnation (for a new store), token, node; then the books of a new store, field and value
- * Says  open, records in revs, incarnation, epoch, the books | headless | version V |
- *       refused COMMAND NAME WORDS */
+ * ARGV  incarnation (for a new store), token, node, the least epoch there must be, how many names
+ *       of mirrors are probed; then the books of a new store, field and value, then those names,
+ *       which are no KEYS, so that a refusal says which of them it is about
+ * Says  open, records in revs, incarnation, epoch, the books | headless | behind EPOCH |
+ *       version V | refused COMMAND NAME WORDS */
 extern const char scripts_open[];
 
 /* KEYS  meta, revs, docs, events, the names of mirrors
