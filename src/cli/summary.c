@@ -64,7 +64,8 @@ void summary_print(FILE *out, const struct summary *summary)
     print_count(out, "cancelled", tally->cancelled, "taken back before they were due");
     print_count(out, "pending", stats.pending, "left for later");
     print_count(out, "pushed back", tally->rearmed, "given another due time while pending");
-    print_count(out, "moved down", tally->moved, "steps from slot to slot, mostly to a finer level");
+    print_count(out, "moved down", tally->moved,
+                "steps from slot to slot, mostly to a finer level");
     print_lateness(out, summary);
     (void)fprintf(out, "Early:    %s. Lost: %s. Unexpected: %s.\n",
                   figure_count(summary->early).text, figure_count(summary->lost).text,
