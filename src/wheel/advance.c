@@ -197,6 +197,22 @@ uint64_t wheel_event_tick(const struct tocsin_wheel *wheel, const struct event *
     return first;
 }
 
+/* The usual turn, in "fine": to the next tick of the first level at which there is anything, where the
+ * slots of all other levels stay the same. False: it is not that easy. */
+static bool turn_within_a_byte(struct tocsin_wheel *wheel, uint64_t target, size_t *left)
+{
+    struct level *first = &wheel->levels[0];
+    if (!wheel->bytes || *left == 0)
+        return false;
+    uint32_t next = occupancy_next(&first->occupied, (uint8_t)wheel->tick + 1u);
+    uint64_t tick = (wheel->tick & ~UINT64_C(255)) + next;
+    if (next == first->slots || tick > target)
+        return false;
+    (*left)--;
+    wheel->tick = wheel->short_tick = first->current = tick;
+    return true;
+}
+
 /* What is ready, or what is in the first level's current slot. False: it is empty. */
 static bool place_due(const struct tocsin_wheel *wheel, uint32_t level, struct place *ret_place)
 {
@@ -228,6 +244,8 @@ static bool find_on_time(struct tocsin_wheel *wheel, uint64_t target, size_t *le
             turn_to(wheel, target); /* past whatever was cancelled: it may stay for another turn */
             continue;
         }
+        if (turn_within_a_byte(wheel, target, left))
+            continue;
         struct event event;
         if (!wheel_next_event(wheel, &event) || event.tick > target) {
             turn_to(wheel, target);
