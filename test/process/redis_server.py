@@ -159,13 +159,15 @@ class Redis:
                 time.sleep(0.01)
                 continue
             try:
-                link.say("PING")
-            except (Refusal, OSError):
+                if b"process_id:%d\r\n" % self.process.pid in link.say("INFO", "server"):
+                    return True
+            except Refusal:
+                return self.process.poll() is None
+            except (OSError, ValueError):
                 pass
             finally:
                 link.close()
-            # Another's server on this port would have let ours die at once.
-            return self.process.poll() is None
+            time.sleep(0.01)  # another's server has the port: ours will die of that
         return False
 
     def say(self, *words):
