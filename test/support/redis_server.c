@@ -88,16 +88,29 @@ static redisContext *open_context(const struct redis_server *server)
     return context;
 }
 
+/* Another's server may have taken the port. One that wants a password first says no more than that. */
+static bool is_ours(redisContext *context, const struct redis_server *server)
+{
+    char wanted[32];
+    (void)snprintf(wanted, sizeof wanted, "process_id:%d\r\n", (int)server->pid);
+    redisReply *reply = redisCommand(context, "INFO server");
+    bool ours = reply != NULL && (reply->type == REDIS_REPLY_ERROR ||
+                                  (reply->str != NULL && strstr(reply->str, wanted) != NULL));
+    freeReplyObject(reply);
+    return ours;
+}
+
 /* False when it has died: somebody else may have taken the port. */
 static bool comes_up(struct redis_server *server)
 {
     time_t until = time(NULL) + WAIT_S;
     while (time(NULL) < until) {
         redisContext *context = open_context(server);
-        if (context != NULL) {
+        bool ours = context != NULL && is_ours(context, server);
+        if (context != NULL)
             redisFree(context);
+        if (ours)
             return waitpid(server->pid, NULL, WNOHANG) == 0;
-        }
         int status = 0;
         if (waitpid(server->pid, &status, WNOHANG) == server->pid) {
             if (WIFEXITED(status) && WEXITSTATUS(status) == 127)
