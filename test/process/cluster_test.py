@@ -17,6 +17,7 @@ import tempfile
 import threading
 import time
 
+from countdown_race import TOPIC, frames_of_one_countdown, race_to_start
 from player import Listener
 from redis_server import Link, Redis, free_port
 from support import DESCRIPTION, JSON, PATIENCE, TOCSIN, Answer, Server, alone, environment, holds, main, same, tocsin, wait_for
@@ -179,29 +180,10 @@ def both_nodes_are_one_server():
 def a_countdown_started_through_both_nodes_is_one():
     """C-15: one owner, one stream of ticks through both nodes, one timeout."""
     with cluster() as (_, one, two):
-        answers = []
-
-        def ask(node, owner):
-            answers.append((owner, node.put("/v1/countdowns/a", {"owner": owner, "for": "3s", "version": "7"}, None)))
-        with Listener(one.url, "/topic/countdown.a") as first, Listener(two.url, "/topic/countdown.a") as second:
-            threads = [threading.Thread(target=ask, args=((one, two)[n % 2], f"o{n // 2 % 2}")) for n in range(16)]
-            for thread in threads:
-                thread.start()
-            for thread in threads:
-                thread.join()
-            made, = (answer for _, answer in answers if answer.status == 201)
-            for owner, answer in answers:
-                if owner == made["owner"]:
-                    same((answer.status in (200, 201), answer["deadline_ms"]), (True, made["deadline_ms"]), answer)
-                else:
-                    same((answer.status, answer["code"]), (409, "CONFLICT"))
-            for topic in (first, second):
-                topic.wait(lambda topic=topic: any(frame["type"] == "TIMEOUT" for frame in topic.frames("/topic/countdown.a")), "its timeout")
-            time.sleep(0.5)  # a second timeout would come with the first
-            frames = [topic.frames("/topic/countdown.a") for topic in (first, second)]
-            same(frames[0], frames[1], "the same through both")
-            same([frame["payload"]["left"] for frame in frames[0] if frame["type"] == "TICK"], [3, 2, 1], "a tick a second")
-            same([frame["type"] for frame in frames[0] if frame["type"] != "TICK"], ["STARTED", "TIMEOUT"])
+        with Listener(one.url, TOPIC) as first, Listener(two.url, TOPIC) as second:
+            for answer in race_to_start(one, two)[1]:
+                same((answer.status, answer["code"]), (409, "CONFLICT"))
+            same(frames_of_one_countdown(first), frames_of_one_countdown(second), "the same through both")
         same((one.metric("tocsin_countdown_timeouts_total"), one.metric("tocsin_countdown_ticks_total")), (1, 3))
 
 

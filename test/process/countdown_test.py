@@ -4,9 +4,9 @@
 
 import json
 import sys
-import threading
 import time
 
+from countdown_race import TOPIC, frames_of_one_countdown, race_to_start
 from player import Listener
 from support import expect, holds, main, same, test, wait_for
 
@@ -75,28 +75,11 @@ def the_same_version_is_not_anothers(server):
 @test(clock="system")
 def many_starts_at_once_are_one_countdown(server):
     """C-15, on one node: one owner, one stream of ticks, one timeout; another owner is refused."""
-    answers = []
-
-    def ask(owner):
-        answers.append((owner, server.put("/v1/countdowns/a", {"owner": owner, "for": "3s", "version": "7"}, None)))
-    with Listener(server.url, "/topic/countdown.a") as topic:
-        threads = [threading.Thread(target=ask, args=(f"o{n % 2}",)) for n in range(16)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        made, = (answer for _, answer in answers if answer.status == 201)
-        for owner, answer in answers:
-            if owner == made["owner"]:
-                same((answer.status in (200, 201), answer["deadline_ms"]), (True, made["deadline_ms"]), answer)
-            else:
-                expect(answer, 409, "CONFLICT", f'owner "{made["owner"]}"', "needs another version")
-        topic.wait(lambda: any(frame["type"] == "TIMEOUT" for frame in topic.frames("/topic/countdown.a")), "its timeout")
-        time.sleep(0.5)  # a second timeout would come with the first
-        frames = topic.frames("/topic/countdown.a")
-        same([frame["payload"]["left"] for frame in frames if frame["type"] == "TICK"], [3, 2, 1], "a tick a second")
-        same([frame["type"] for frame in frames if frame["type"] != "TICK"], ["STARTED", "TIMEOUT"])
-        same({frame["payload"]["owner"] for frame in frames}, {made["owner"]})
+    with Listener(server.url, TOPIC) as topic:
+        made, refused = race_to_start(server)
+        for answer in refused:
+            expect(answer, 409, "CONFLICT", f'owner "{made["owner"]}"', "needs another version")
+        same({frame["payload"]["owner"] for frame in frames_of_one_countdown(topic)}, {made["owner"]})
     same((server.metric("tocsin_countdown_timeouts_total"), server.metric("tocsin_countdown_ticks_total")), (1, 3))
 
 
