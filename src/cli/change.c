@@ -16,24 +16,11 @@ struct change {
     const char *until;
 };
 
-static bool read_if_match(const char *value, void *into)
-{
-    uint64_t rev;
-    ((struct change *)into)->if_match = value;
-    return options_whole(value, 0, INT64_MAX, &rev);
-}
-
-static bool read_until(const char *value, void *into)
-{
-    ((struct change *)into)->until = value;
-    return value[0] != '\0';
-}
-
 static const struct option_row rows[] = {
     {"--if-match", "REV", "only when it still has this revision", "a revision, a whole number",
-     read_if_match},
+     options_read_whole, offsetof(struct change, if_match)},
     {"--until", "TIME", "resumes by itself then", "a time such as 2026-11-15T13:00:00Z",
-     read_until},
+     options_read_filled, offsetof(struct change, until)},
 };
 
 enum { PLAIN_ROWS = 1, PAUSE_ROWS = 2 };

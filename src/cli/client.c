@@ -9,7 +9,6 @@
 #include "cli/error.h"
 #include "cli/fields.h"
 #include "cli/table.h"
-#include "schedule/duration.h"
 
 enum { TIMEOUT_DEFAULT_MS = 30000, PROBLEM_BYTES = 600, HOLDER_BYTES = 256 };
 
@@ -23,42 +22,22 @@ static bool read_url(const char *value, void *into)
     return strncmp(value, "http://", 7) == 0 || strncmp(value, "https://", 8) == 0;
 }
 
-static bool read_token_file(const char *value, void *into)
-{
-    ((struct client_options *)into)->token_file = value;
-    return true;
-}
-
-static bool read_ca_file(const char *value, void *into)
-{
-    ((struct client_options *)into)->ca_file = value;
-    return true;
-}
-
 static bool read_timeout(const char *value, void *into)
 {
-    struct client_options *options = into;
-    struct tocsin_why why;
-    return duration_parse(value, strlen(value), &options->timeout_ms, &why) == TOCSIN_OK &&
-           options->timeout_ms > 0 && options->timeout_ms <= 3600000;
-}
-
-static bool read_json(const char *value, void *into)
-{
-    (void)value;
-    ((struct client_options *)into)->json = true;
-    return true;
+    return options_time(value, 1, 3600000, &((struct client_options *)into)->timeout_ms);
 }
 
 const struct option_row client_rows[] = {
     {"--url", "URL", "where it is (TOCSIN_URL, or http://127.0.0.1:7400)",
      "a URL such as http://127.0.0.1:7400", read_url},
-    {"--token-file", "FILE", "a file with the token (or TOCSIN_TOKEN)", "a file", read_token_file},
+    {"--token-file", "FILE", "a file with the token (or TOCSIN_TOKEN)", "a file", options_read_text,
+     offsetof(struct client_options, token_file)},
     {"--ca-file", "FILE", "whom to trust about an https server (the system's)",
-     "a file of certificates", read_ca_file},
+     "a file of certificates", options_read_text, offsetof(struct client_options, ca_file)},
     {"--request-timeout", "TIME", "how long to wait for an answer (30s)",
      "a duration such as 30s, at most 1h", read_timeout},
-    {"--json", NULL, "print the server's JSON as it is; errors too, on stderr", "", read_json},
+    {"--json", NULL, "print the server's JSON as it is; errors too, on stderr", "",
+     options_read_flag, offsetof(struct client_options, json)},
 };
 
 const size_t client_row_count = sizeof client_rows / sizeof client_rows[0];

@@ -57,45 +57,17 @@ struct start {
     const char *kind;
 };
 
-static bool read_owner(const char *value, void *into)
-{
-    ((struct start *)into)->owner = value;
-    return value[0] != '\0';
-}
-
-static bool read_for(const char *value, void *into)
-{
-    uint64_t ms;
-    ((struct start *)into)->duration = value;
-    return options_duration(value, &ms);
-}
-
-static bool read_deadline(const char *value, void *into)
-{
-    ((struct start *)into)->deadline = value;
-    return value[0] != '\0';
-}
-
-static bool read_version(const char *value, void *into)
-{
-    ((struct start *)into)->version = value;
-    return value[0] != '\0';
-}
-
-static bool read_kind(const char *value, void *into)
-{
-    ((struct start *)into)->kind = value;
-    return value[0] != '\0';
-}
-
 static const struct option_row start_rows[] = {
-    {"--owner", "WHO", "whose time runs; needed", "a name", read_owner},
-    {"--for", "TIME", "how long: 30s, 1h30m, PT5M", "a duration such as 30s", read_for},
+    {"--owner", "WHO", "whose time runs; needed", "a name", options_read_filled,
+     offsetof(struct start, owner)},
+    {"--for", "TIME", "how long: 30s, 1h30m, PT5M", "a duration such as 30s", options_read_duration,
+     offsetof(struct start, duration)},
     {"--deadline", "INSTANT", "or until when: 2026-11-15T13:00:00+08:00, or epoch ms",
-     "a time such as 2026-11-15T13:00:00Z", read_deadline},
+     "a time such as 2026-11-15T13:00:00Z", options_read_filled, offsetof(struct start, deadline)},
     {"--version", "TEXT", "which turn it is; the same one keeps its deadline (without: a new one)",
-     "a text", read_version},
-    {"--kind", "KIND", "what is told at the deadline (event)", "a text", read_kind},
+     "a text", options_read_filled, offsetof(struct start, version)},
+    {"--kind", "KIND", "what is told at the deadline (event)", "a text", options_read_filled,
+     offsetof(struct start, kind)},
 };
 
 static void write_field(struct json_writer *writer, const char *name, const char *text)

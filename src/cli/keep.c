@@ -67,54 +67,10 @@ static bool read_prefix(const char *value, void *into)
     return add_source(into, PREFIX, value);
 }
 
-static bool read_name(const char *value, void *into)
-{
-    ((struct keep *)into)->name = value;
-    return value[0] != '\0';
-}
-
-static bool read_ttl(const char *value, void *into)
-{
-    uint64_t ms;
-    ((struct keep *)into)->ttl = value;
-    return options_duration(value, &ms);
-}
-
-static bool read_every(const char *value, void *into)
-{
-    uint64_t ms;
-    ((struct keep *)into)->every = value;
-    return options_duration(value, &ms);
-}
-
-static bool read_until(const char *value, void *into)
-{
-    ((struct keep *)into)->until = value;
-    return value[0] != '\0';
-}
-
-static bool read_steps(const char *value, void *into)
-{
-    ((struct keep *)into)->steps = value;
-    return value[0] != '\0';
-}
-
 static bool read_while(const char *value, void *into)
 {
     ((struct keep *)into)->condition = value;
     return value[0] != '\0' && value[0] != '=' && strcmp(value, "!") != 0;
-}
-
-static bool read_owner(const char *value, void *into)
-{
-    ((struct keep *)into)->owner = value;
-    return true;
-}
-
-static bool read_redis(const char *value, void *into)
-{
-    ((struct keep *)into)->redis = value;
-    return value[0] != '\0';
 }
 
 static bool read_max_retries(const char *value, void *into)
@@ -124,49 +80,33 @@ static bool read_max_retries(const char *value, void *into)
     return options_whole(value, 0, 1000000, &keep->max_retries);
 }
 
-static bool read_shorten(const char *value, void *into)
-{
-    (void)value;
-    ((struct keep *)into)->shorten = true;
-    return true;
-}
-
-static bool read_persistent(const char *value, void *into)
-{
-    (void)value;
-    ((struct keep *)into)->persistent = true;
-    return true;
-}
-
-static bool read_wait(const char *value, void *into)
-{
-    (void)value;
-    ((struct keep *)into)->wait = true;
-    return true;
-}
-
 static const struct option_row keep_rows[] = {
     {"--ttl", "TIME", "how long they live from each renewal on (as the server is set: 5m)",
-     "a duration such as 5m", read_ttl},
+     "a duration such as 5m", options_read_duration, offsetof(struct keep, ttl)},
     {"--every", "TIME", "how often; below the ttl (a third of it)", "a duration such as 2m",
-     read_every},
+     options_read_duration, offsetof(struct keep, every)},
     {"--key", "KEY", "also this one, whatever is in its name", "a key", read_key},
     {"--prefix", "TEXT", "also all that begin with this", "the beginning of keys", read_prefix},
     {"--until", "INSTANT", "only until then: RFC 3339, or epoch ms",
-     "a time such as 2026-11-15T13:00:00Z", read_until},
+     "a time such as 2026-11-15T13:00:00Z", options_read_filled, offsetof(struct keep, until)},
     {"--steps", "STEPS", "10x5m,10m: ten times for 5m, then for 10m", "steps such as 10x5m,10m",
-     read_steps},
+     options_read_filled, offsetof(struct keep, steps)},
     {"--while", "KEY[=VALUE]", "as long as it is there, or has this value; !KEY: is not there",
      "a key, KEY=VALUE or !KEY", read_while},
     {"--owner", "VALUE", "only keys with this value; another's ends it: LOST", "a text",
-     read_owner},
-    {"--redis", "NAME", "on this server of the configuration (default)", "a name", read_redis},
-    {"--name", "TEXT", "what it is for", "a text", read_name},
+     options_read_text, offsetof(struct keep, owner)},
+    {"--redis", "NAME", "on this server of the configuration (default)", "a name",
+     options_read_filled, offsetof(struct keep, redis)},
+    {"--name", "TEXT", "what it is for", "a text", options_read_filled,
+     offsetof(struct keep, name)},
     {"--max-retries", "N", "so many rounds in a row may fail (3)",
      "a whole number from 0 to 1000000", read_max_retries},
-    {"--shorten", NULL, "also keys that live longer than that", "", read_shorten},
-    {"--persistent", NULL, "also keys that live for ever", "", read_persistent},
-    {"--wait", NULL, "for the first round, and say what became of the keys", "", read_wait},
+    {"--shorten", NULL, "also keys that live longer than that", "", options_read_flag,
+     offsetof(struct keep, shorten)},
+    {"--persistent", NULL, "also keys that live for ever", "", options_read_flag,
+     offsetof(struct keep, persistent)},
+    {"--wait", NULL, "for the first round, and say what became of the keys", "", options_read_flag,
+     offsetof(struct keep, wait)},
 };
 
 /* ---- as JSON */

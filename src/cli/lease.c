@@ -113,19 +113,6 @@ struct change {
     bool force;
 };
 
-static bool read_holder(const char *value, void *into)
-{
-    ((struct change *)into)->holder = value;
-    return value[0] != '\0';
-}
-
-static bool read_ttl(const char *value, void *into)
-{
-    uint64_t ms;
-    ((struct change *)into)->ttl = value;
-    return options_duration(value, &ms);
-}
-
 static bool read_wait(const char *value, void *into)
 {
     struct change *change = into;
@@ -138,21 +125,15 @@ static bool read_fence(const char *value, void *into)
     return options_whole(value, 1, INT64_C(1) << 53, &((struct change *)into)->fence);
 }
 
-static bool read_force(const char *value, void *into)
-{
-    (void)value;
-    ((struct change *)into)->force = true;
-    return true;
-}
-
 #define HOLDER_ROW                                                                                 \
     {                                                                                              \
-        "--holder", "WHO", "who has it, or is to have it; needed", "a name", read_holder           \
+        "--holder", "WHO", "who has it, or is to have it; needed", "a name", options_read_filled,  \
+            offsetof(struct change, holder)                                                        \
     }
 #define TTL_ROW(default_)                                                                          \
     {                                                                                              \
         "--ttl", "TIME", "how long, from 100ms to 24h (" default_ ")", "a duration such as 30s",   \
-            read_ttl                                                                               \
+            options_read_duration, offsetof(struct change, ttl)                                    \
     }
 #define FENCE_ROW                                                                                  \
     {                                                                                              \
@@ -275,9 +256,10 @@ static const struct command keepalive_command = {
 };
 
 static const struct option_row release_rows[] = {
-    {"--holder", "WHO", "only if it is this one's", "a name", read_holder},
+    {"--holder", "WHO", "only if it is this one's", "a name", options_read_filled,
+     offsetof(struct change, holder)},
     FENCE_ROW,
-    {"--force", NULL, "whoever has it", "", read_force},
+    {"--force", NULL, "whoever has it", "", options_read_flag, offsetof(struct change, force)},
 };
 
 static int release_run(int argc, char **argv)

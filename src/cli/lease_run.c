@@ -20,7 +20,6 @@
 #include "cli/error.h"
 #include "cli/fields.h"
 #include "schedule/backoff.h"
-#include "schedule/duration.h"
 
 enum {
     WAIT_MAX_MS = 24 * 3600 * 1000,
@@ -31,31 +30,21 @@ enum {
 
 /* ---- options */
 
-static bool read_time(const char *value, uint64_t min_ms, uint64_t max_ms, uint64_t *into)
-{
-    struct tocsin_why why;
-    uint64_t ms;
-    if (duration_parse(value, strlen(value), &ms, &why) != TOCSIN_OK || ms < min_ms || ms > max_ms)
-        return false;
-    *into = ms;
-    return true;
-}
-
 static bool read_ttl(const char *value, void *into)
 {
-    return read_time(value, 100, WAIT_MAX_MS, &((struct lease_run *)into)->ttl_ms);
+    return options_time(value, 100, WAIT_MAX_MS, &((struct lease_run *)into)->ttl_ms);
 }
 
 static bool read_wait(const char *value, void *into)
 {
     struct lease_run *run = into;
     run->forever = strcmp(value, "forever") == 0;
-    return run->forever || read_time(value, 0, WAIT_MAX_MS, &run->wait_ms);
+    return run->forever || options_time(value, 0, WAIT_MAX_MS, &run->wait_ms);
 }
 
 static bool read_grace(const char *value, void *into)
 {
-    return read_time(value, 0, WAIT_MAX_MS, &((struct lease_run *)into)->grace_ms);
+    return options_time(value, 0, WAIT_MAX_MS, &((struct lease_run *)into)->grace_ms);
 }
 
 static bool read_holder(const char *value, void *into)

@@ -13,13 +13,6 @@ bool list_read_limit(const char *value, void *into)
     return options_whole(value, 1, LIMIT_MAX, &((struct list_options *)into)->limit);
 }
 
-bool list_read_all(const char *value, void *into)
-{
-    (void)value;
-    ((struct list_options *)into)->all = true;
-    return true;
-}
-
 static bool page_path(const struct client *client, const char *path, uint64_t limit,
                       const char *after, char ret_path[CLIENT_PATH_BYTES_MAX])
 {

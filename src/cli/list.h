@@ -25,10 +25,9 @@ struct list_options {
     }
 #define LIST_ALL_ROW                                                                               \
     {                                                                                              \
-        "--all", NULL, "all there are", "", list_read_all                                          \
+        "--all", NULL, "all there are", "", options_read_flag, offsetof(struct list_options, all)  \
     }
 bool list_read_limit(const char *value, void *into);
-bool list_read_all(const char *value, void *into);
 
 struct list {
     const char *name; /* of the field, and for people: "tasks" */

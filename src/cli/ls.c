@@ -12,29 +12,13 @@ struct ls {
     const char *queue;
 };
 
-static bool read_status(const char *value, void *into)
-{
-    ((struct ls *)into)->status = value;
-    return value[0] != '\0';
-}
-
-static bool read_prefix(const char *value, void *into)
-{
-    ((struct ls *)into)->prefix = value;
-    return true;
-}
-
-static bool read_queue(const char *value, void *into)
-{
-    ((struct ls *)into)->queue = value;
-    return true;
-}
-
 static const struct option_row rows[] = {
     {"--status", "STATUS", "pending, running, completed, failed, cancelled or paused",
-     "pending, running, completed, failed, cancelled or paused", read_status},
-    {"--prefix", "TEXT", "whose ids begin so", "the beginning of ids", read_prefix},
-    {"--queue", "QUEUE", "of this queue", "a queue", read_queue},
+     "pending, running, completed, failed, cancelled or paused", options_read_filled,
+     offsetof(struct ls, status)},
+    {"--prefix", "TEXT", "whose ids begin so", "the beginning of ids", options_read_text,
+     offsetof(struct ls, prefix)},
+    {"--queue", "QUEUE", "of this queue", "a queue", options_read_text, offsetof(struct ls, queue)},
     LIST_LIMIT_ROW,
     LIST_ALL_ROW,
 };

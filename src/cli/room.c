@@ -32,17 +32,11 @@ static bool read_phase(const char *value, void *into)
     return options_word(value, phases, &((struct ls_rooms *)into)->phase);
 }
 
-static bool read_newest(const char *value, void *into)
-{
-    (void)value;
-    ((struct ls_rooms *)into)->newest = true;
-    return true;
-}
-
 static const struct option_row ls_rows[] = {
     {"--phase", "PHASE", "only those that are WAITING, PLAYING or ENDED",
      "WAITING, PLAYING or ENDED", read_phase},
-    {"--newest", NULL, "the one that was made last comes first", "", read_newest},
+    {"--newest", NULL, "the one that was made last comes first", "", options_read_flag,
+     offsetof(struct ls_rooms, newest)},
     LIST_LIMIT_ROW,
     LIST_ALL_ROW,
 };

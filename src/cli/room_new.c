@@ -65,28 +65,6 @@ static bool read_ai_timed(const char *value, void *into)
     return options_word(value, answers, &((struct new_room *)into)->ai_timed);
 }
 
-static bool read_duration(const char *value, const char **ret_value)
-{
-    uint64_t ms;
-    *ret_value = value;
-    return options_duration(value, &ms);
-}
-
-static bool read_grace(const char *value, void *into)
-{
-    return read_duration(value, &((struct new_room *)into)->grace);
-}
-
-static bool read_lag_credit(const char *value, void *into)
-{
-    return read_duration(value, &((struct new_room *)into)->lag_credit);
-}
-
-static bool read_lag_quota(const char *value, void *into)
-{
-    return read_duration(value, &((struct new_room *)into)->lag_quota);
-}
-
 static const struct option_row new_rows[] = {
     {"--mode", "MODE", "PVP, two players (usual), or PVE, one against the computer", "PVP or PVE",
      read_mode},
@@ -97,11 +75,11 @@ static const struct option_row new_rows[] = {
     {"--on-timeout", "WHAT", "when the time is up: resign (usual), pass, move, event; below",
      "resign, pass, move or event", read_on_timeout},
     {"--grace", "TIME", "once a game so much more for one who is away then, up to 5m",
-     "a duration such as 30s", read_grace},
+     "a duration such as 30s", options_read_duration, offsetof(struct new_room, grace)},
     {"--lag-credit", "TIME", "of the way to the server, so much a move is given back, up to 500ms",
-     "a duration such as 200ms", read_lag_credit},
+     "a duration such as 200ms", options_read_duration, offsetof(struct new_room, lag_credit)},
     {"--lag-quota", "TIME", "and so much a game (5s), up to 1m", "a duration such as 5s",
-     read_lag_quota},
+     options_read_duration, offsetof(struct new_room, lag_quota)},
     {"--ai-timed", "YES|NO", "is the computer timed, too? (as the server is set: no)", "yes or no",
      read_ai_timed},
 };

@@ -26,20 +26,6 @@ struct inspect {
     bool unwritten;
 };
 
-static bool read_json(const char *value, void *into)
-{
-    (void)value;
-    ((struct inspect *)into)->json = true;
-    return true;
-}
-
-static bool read_events(const char *value, void *into)
-{
-    (void)value;
-    ((struct inspect *)into)->events = true;
-    return true;
-}
-
 static void on_progress(void *arg, uint64_t done, uint64_t of)
 {
     struct inspect *inspect = arg;
@@ -103,7 +89,8 @@ static enum tocsin_status look(struct inspect *inspect, const char *dir,
 /* ---- verify */
 
 static const struct option_row verify_rows[] = {
-    {"--json", NULL, "the findings as one JSON object", "", read_json},
+    {"--json", NULL, "the findings as one JSON object", "", options_read_flag,
+     offsetof(struct inspect, json)},
 };
 
 static void print_report(const struct inspect *inspect, const struct store_report *report)
@@ -176,8 +163,10 @@ const struct command verify_command = {
 /* ---- dump */
 
 static const struct option_row dump_rows[] = {
-    {"--events", NULL, "the events too, after the records", "", read_events},
-    {"--json", NULL, "one JSON object a line, which it is anyway", "", read_json},
+    {"--events", NULL, "the events too, after the records", "", options_read_flag,
+     offsetof(struct inspect, events)},
+    {"--json", NULL, "one JSON object a line, which it is anyway", "", options_read_flag,
+     offsetof(struct inspect, json)},
 };
 
 static void write_bytes(struct json_writer *writer, const char *key, struct bytes value)

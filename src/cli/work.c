@@ -23,7 +23,6 @@
 #include "cli/error.h"
 #include "cli/fields.h"
 #include "schedule/backoff.h"
-#include "schedule/duration.h"
 
 enum {
     LEASE_GRACE_MS = 10000,
@@ -39,39 +38,15 @@ static bool read_max(const char *value, void *into)
     return options_whole(value, 1, WORK_SLOTS_MAX, &((struct work *)into)->max);
 }
 
-static bool read_time(const char *value, uint64_t min_ms, uint64_t max_ms, uint64_t *into)
-{
-    struct tocsin_why why;
-    uint64_t ms;
-    if (duration_parse(value, strlen(value), &ms, &why) != TOCSIN_OK || ms < min_ms || ms > max_ms)
-        return false;
-    *into = ms;
-    return true;
-}
-
 static bool read_ttl(const char *value, void *into)
 {
-    return read_time(value, 100, 86400000, &((struct work *)into)->ttl_ms);
+    return options_time(value, 100, 86400000, &((struct work *)into)->ttl_ms);
 }
 
 static bool read_wait(const char *value, void *into)
 {
     ((struct work *)into)->waits = true;
-    return read_time(value, 1000, 3600000, &((struct work *)into)->wait_ms);
-}
-
-static bool read_once(const char *value, void *into)
-{
-    (void)value;
-    ((struct work *)into)->once = true;
-    return true;
-}
-
-static bool read_result(const char *value, void *into)
-{
-    (void)value;
-    ((struct work *)into)->wants_result = true;
-    return true;
+    return options_time(value, 1000, 3600000, &((struct work *)into)->wait_ms);
 }
 
 static const struct option_row rows[] = {
@@ -80,9 +55,10 @@ static const struct option_row rows[] = {
      "a duration from 100ms to 24h", read_ttl},
     {"--wait", "TIME", "how long one call waits for work (30s)", "a duration from 1s to 1h",
      read_wait},
-    {"--once", NULL, "leave when the queue is empty, after --wait if that is given", "", read_once},
+    {"--once", NULL, "leave when the queue is empty, after --wait if that is given", "",
+     options_read_flag, offsetof(struct work, once)},
     {"--result", NULL, "what the command prints, JSON of 16 KiB at most, becomes the result", "",
-     read_result},
+     options_read_flag, offsetof(struct work, wants_result)},
 };
 
 /* ---- what is said */
