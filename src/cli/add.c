@@ -10,6 +10,7 @@
 #include "base/json_read.h"
 #include "base/json_write.h"
 #include "cli/command_list.h"
+#include "cli/fields.h"
 #include "cli/task_text.h"
 #include "cli/when.h"
 
@@ -88,14 +89,6 @@ static const struct option_row rows[] = {
 
 /* ---- the JSON of a task */
 
-static void write_text(struct json_writer *writer, const char *key, const char *value)
-{
-    if (value == NULL)
-        return;
-    json_write_key(writer, key);
-    json_write_text(writer, value);
-}
-
 static void write_number(struct json_writer *writer, const char *key, const char *value)
 {
     if (value == NULL)
@@ -110,7 +103,7 @@ static void write_instant(struct json_writer *writer, const char *key, const cha
     if (value != NULL && is_number(value))
         write_number(writer, key, value);
     else
-        write_text(writer, key, value);
+        fields_write_text(writer, key, value);
 }
 
 static void write_groups(struct json_writer *writer, const struct add *add)
@@ -118,15 +111,15 @@ static void write_groups(struct json_writer *writer, const struct add *add)
     if (add->dst_gap != NULL || add->dst_overlap != NULL) {
         json_write_key(writer, "dst");
         json_write_object(writer);
-        write_text(writer, "gap", add->dst_gap);
-        write_text(writer, "overlap", add->dst_overlap);
+        fields_write_text(writer, "gap", add->dst_gap);
+        fields_write_text(writer, "overlap", add->dst_overlap);
         json_write_object_end(writer);
     }
     if (add->queue != NULL) {
         json_write_key(writer, "target");
         json_write_object(writer);
-        write_text(writer, "type", "queue");
-        write_text(writer, "queue", add->queue);
+        fields_write_text(writer, "type", "queue");
+        fields_write_text(writer, "queue", add->queue);
         json_write_object_end(writer);
     }
     if (add->retry_max != NULL || add->retry_base != NULL || add->retry_factor != NULL ||
@@ -134,9 +127,9 @@ static void write_groups(struct json_writer *writer, const struct add *add)
         json_write_key(writer, "retry");
         json_write_object(writer);
         write_number(writer, "max", add->retry_max);
-        write_text(writer, "base", add->retry_base);
+        fields_write_text(writer, "base", add->retry_base);
         write_number(writer, "factor", add->retry_factor);
-        write_text(writer, "cap", add->retry_cap);
+        fields_write_text(writer, "cap", add->retry_cap);
         write_number(writer, "jitter", add->retry_jitter);
         json_write_object_end(writer);
     }
@@ -148,19 +141,19 @@ static void write_task(const struct add *add, struct bytes payload, struct buffe
     json_writer_init(&writer, out);
     json_write_object(&writer);
     if (!add->replace)
-        write_text(&writer, "id", add->id);
-    write_text(&writer, "name", add->name);
-    write_text(&writer, "delay", add->delay);
+        fields_write_text(&writer, "id", add->id);
+    fields_write_text(&writer, "name", add->name);
+    fields_write_text(&writer, "delay", add->delay);
     write_instant(&writer, "at", add->at);
-    write_text(&writer, "every", add->every);
-    write_text(&writer, "cron", add->cron);
-    write_text(&writer, "tz", add->tz);
-    write_text(&writer, "from", add->from);
+    fields_write_text(&writer, "every", add->every);
+    fields_write_text(&writer, "cron", add->cron);
+    fields_write_text(&writer, "tz", add->tz);
+    fields_write_text(&writer, "from", add->from);
     write_number(&writer, "repeat", add->repeat);
-    write_text(&writer, "misfire", add->misfire);
-    write_text(&writer, "overlap", add->overlap);
-    write_text(&writer, "jitter", add->jitter);
-    write_text(&writer, "timeout", add->timeout);
+    fields_write_text(&writer, "misfire", add->misfire);
+    fields_write_text(&writer, "overlap", add->overlap);
+    fields_write_text(&writer, "jitter", add->jitter);
+    fields_write_text(&writer, "timeout", add->timeout);
     write_groups(&writer, add);
     if (payload.size > 0) {
         json_write_key(&writer, "payload");

@@ -7,6 +7,7 @@
 #include "base/json_write.h"
 #include "cli/client.h"
 #include "cli/command_list.h"
+#include "cli/fields.h"
 #include "cli/task_text.h"
 #include "cli/when.h"
 
@@ -28,14 +29,9 @@ enum { PLAIN_ROWS = 1, PAUSE_ROWS = 2 };
 static void write_until(const char *until, struct buffer *out)
 {
     struct json_writer writer;
-    uint64_t ms;
     json_writer_init(&writer, out);
     json_write_object(&writer);
-    json_write_key(&writer, "until");
-    if (options_whole(until, 0, INT64_MAX, &ms))
-        json_write_uint64(&writer, ms);
-    else
-        json_write_text(&writer, until);
+    fields_write_instant(&writer, "until", until);
     json_write_object_end(&writer);
 }
 

@@ -129,12 +129,11 @@ struct problem {
 static void name_holder(struct bytes body, struct problem *problem)
 {
     char holder[HOLDER_BYTES];
-    char clean[HOLDER_BYTES];
     if (!fields_text(body, "holder", holder, sizeof holder))
         return;
-    table_clean(holder, clean, sizeof clean);
+    table_clean(holder, holder, sizeof holder);
     (void)snprintf(problem->detail, sizeof problem->detail, "%s%s has it",
-                   strcmp(problem->code, "FENCED") == 0 ? "it is not yours: " : "", clean);
+                   strcmp(problem->code, "FENCED") == 0 ? "it is not yours: " : "", holder);
 }
 
 static void read_problem(const struct call *call, struct problem *ret_problem)

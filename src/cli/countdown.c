@@ -70,33 +70,19 @@ static const struct option_row start_rows[] = {
      offsetof(struct start, kind)},
 };
 
-static void write_field(struct json_writer *writer, const char *name, const char *text)
-{
-    if (text == NULL)
-        return;
-    json_write_key(writer, name);
-    json_write_text(writer, text);
-}
-
 static void write_wish(const struct start *start, struct buffer *out)
 {
     struct json_writer writer;
     char now[VERSION_BYTES];
-    uint64_t ms;
     /* Whoever names no turn means a new one, also when the last one of the key has just expired. */
     (void)snprintf(now, sizeof now, "%" PRId64, when_now_ms());
     json_writer_init(&writer, out);
     json_write_object(&writer);
-    write_field(&writer, "owner", start->owner);
-    write_field(&writer, "for", start->duration);
-    if (start->deadline != NULL && options_whole(start->deadline, 0, INT64_MAX, &ms)) {
-        json_write_key(&writer, "deadline_ms");
-        json_write_uint64(&writer, ms);
-    } else {
-        write_field(&writer, "deadline_ms", start->deadline);
-    }
-    write_field(&writer, "version", start->version != NULL ? start->version : now);
-    write_field(&writer, "kind", start->kind);
+    fields_write_text(&writer, "owner", start->owner);
+    fields_write_text(&writer, "for", start->duration);
+    fields_write_instant(&writer, "deadline_ms", start->deadline);
+    fields_write_text(&writer, "version", start->version != NULL ? start->version : now);
+    fields_write_text(&writer, "kind", start->kind);
     json_write_object_end(&writer);
 }
 
@@ -297,7 +283,7 @@ static int give_run(int argc, char **argv)
     buffer_init(&body, CLIENT_PATH_BYTES_MAX);
     json_writer_init(&writer, &body);
     json_write_object(&writer);
-    write_field(&writer, "ms", words.at[1]);
+    fields_write_text(&writer, "ms", words.at[1]);
     json_write_object_end(&writer);
     code = client_init(&client, &give_command, &options);
     if (code == EXIT_DONE)

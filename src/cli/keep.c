@@ -111,26 +111,6 @@ static const struct option_row keep_rows[] = {
 
 /* ---- as JSON */
 
-static void write_field(struct json_writer *writer, const char *name, const char *text)
-{
-    if (text == NULL)
-        return;
-    json_write_key(writer, name);
-    json_write_text(writer, text);
-}
-
-/* An instant: a number is one. */
-static void write_instant(struct json_writer *writer, const char *name, const char *text)
-{
-    uint64_t ms;
-    if (!options_whole(text, 0, INT64_MAX, &ms)) {
-        write_field(writer, name, text);
-        return;
-    }
-    json_write_key(writer, name);
-    json_write_uint64(writer, ms);
-}
-
 static void write_keys(struct json_writer *writer, const struct keep *keep)
 {
     json_write_key(writer, "keys");
@@ -153,7 +133,7 @@ static void write_sources(struct json_writer *writer, const struct keep *keep)
         return;
     }
     if (keep->count == 1) {
-        write_field(writer, names[keep->sources[0].type], keep->sources[0].text);
+        fields_write_text(writer, names[keep->sources[0].type], keep->sources[0].text);
         return;
     }
     json_write_key(writer, "any");
@@ -167,7 +147,7 @@ static void write_sources(struct json_writer *writer, const struct keep *keep)
         if (keep->sources[i].type == KEY)
             continue;
         json_write_object(writer);
-        write_field(writer, names[keep->sources[i].type], keep->sources[i].text);
+        fields_write_text(writer, names[keep->sources[i].type], keep->sources[i].text);
         json_write_object_end(writer);
     }
     json_write_array_end(writer);
@@ -211,7 +191,7 @@ static void write_condition(struct json_writer *writer, const char *text)
     json_write_key(writer, "key");
     json_write_string(writer, text, sign != NULL ? (size_t)(sign - text) : strlen(text));
     if (sign != NULL) {
-        write_field(writer, "equals", sign + 1);
+        fields_write_text(writer, "equals", sign + 1);
     } else {
         json_write_key(writer, "exists");
         json_write_bool(writer, !absent);
@@ -228,12 +208,11 @@ static void write_strategy(struct json_writer *writer, const struct keep *keep)
         return; /* as the server is configured */
     json_write_key(writer, "strategy");
     json_write_object(writer);
-    write_field(writer, "type", type);
-    write_field(writer, "ttl", keep->ttl);
+    fields_write_text(writer, "type", type);
+    fields_write_text(writer, "ttl", keep->ttl);
     if (keep->steps != NULL)
         write_steps(writer, keep->steps);
-    if (keep->until != NULL)
-        write_instant(writer, "at", keep->until);
+    fields_write_instant(writer, "at", keep->until);
     if (keep->condition != NULL)
         write_condition(writer, keep->condition);
     json_write_object_end(writer);
@@ -244,16 +223,16 @@ static void write_wish(const struct keep *keep, struct buffer *out)
     struct json_writer writer;
     json_writer_init(&writer, out);
     json_write_object(&writer);
-    write_field(&writer, "name", keep->name);
+    fields_write_text(&writer, "name", keep->name);
     write_sources(&writer, keep);
     write_strategy(&writer, keep);
-    write_field(&writer, "every", keep->every);
+    fields_write_text(&writer, "every", keep->every);
     if (keep->has_max_retries) {
         json_write_key(&writer, "max_retries");
         json_write_uint64(&writer, keep->max_retries);
     }
-    write_field(&writer, "redis", keep->redis);
-    write_field(&writer, "owner", keep->owner);
+    fields_write_text(&writer, "redis", keep->redis);
+    fields_write_text(&writer, "owner", keep->owner);
     if (keep->shorten) {
         json_write_key(&writer, "shorten");
         json_write_bool(&writer, true);

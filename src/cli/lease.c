@@ -36,18 +36,11 @@ struct lease_text {
     int64_t waiting;
 };
 
-static void take_text(struct bytes json, const char *name, char ret_text[TEXT_BYTES])
-{
-    char text[TEXT_BYTES] = "";
-    (void)fields_text(json, name, text, sizeof text);
-    table_clean(text, ret_text, TEXT_BYTES);
-}
-
 static struct lease_text read_lease(struct bytes json)
 {
     struct lease_text it = {.fence = 0};
-    take_text(json, "name", it.name);
-    take_text(json, "holder", it.holder);
+    fields_clean(json, "name", it.name, sizeof it.name);
+    fields_clean(json, "holder", it.holder, sizeof it.holder);
     (void)fields_int64(json, "fence", &it.fence);
     (void)fields_int64(json, "left_ms", &it.left_ms);
     (void)fields_int64(json, "ttl_ms", &it.ttl_ms);
@@ -145,20 +138,13 @@ static void write_body(const struct change *change, struct buffer *out)
     struct json_writer writer;
     json_writer_init(&writer, out);
     json_write_object(&writer);
-    json_write_key(&writer, "holder");
-    json_write_text(&writer, change->holder);
+    fields_write_text(&writer, "holder", change->holder);
     if (change->fence != 0) {
         json_write_key(&writer, "fence");
         json_write_uint64(&writer, change->fence);
     }
-    if (change->ttl != NULL) {
-        json_write_key(&writer, "ttl");
-        json_write_text(&writer, change->ttl);
-    }
-    if (change->wait != NULL) {
-        json_write_key(&writer, "wait");
-        json_write_text(&writer, change->wait);
-    }
+    fields_write_text(&writer, "ttl", change->ttl);
+    fields_write_text(&writer, "wait", change->wait);
     json_write_object_end(&writer);
 }
 

@@ -11,13 +11,6 @@
 #include "cli/table.h"
 #include "cli/when.h"
 
-static int64_t number(struct bytes object, const char *name)
-{
-    int64_t value = 0;
-    (void)fields_int64(object, name, &value);
-    return value;
-}
-
 static int get(struct client *client, const struct command *command,
                const struct client_options *options, const char *path)
 {
@@ -42,14 +35,14 @@ static void print_queues(struct bytes list)
     table_init(&table, heads, sizeof heads / sizeof heads[0]);
     for (; fields_item(&list, &queue); count++) {
         char name[512] = "";
-        int64_t depth = number(queue, "depth");
+        int64_t depth = fields_number(queue, "depth");
         int64_t oldest;
         (void)fields_text(queue, "queue", name, sizeof name);
         table_put(&table, PAINT_BOLD, "%s", name);
         table_put(&table, depth > 0 ? PAINT_WARN : PAINT_PLAIN, "%" PRId64, depth);
-        table_put(&table, PAINT_PLAIN, "%" PRId64, number(queue, "leased"));
-        table_put(&table, PAINT_PLAIN, "%" PRId64, number(queue, "delayed"));
-        table_put(&table, PAINT_PLAIN, "%" PRId64, number(queue, "waiting"));
+        table_put(&table, PAINT_PLAIN, "%" PRId64, fields_number(queue, "leased"));
+        table_put(&table, PAINT_PLAIN, "%" PRId64, fields_number(queue, "delayed"));
+        table_put(&table, PAINT_PLAIN, "%" PRId64, fields_number(queue, "waiting"));
         if (fields_int64(queue, "oldest_ms", &oldest))
             table_put(&table, PAINT_PLAIN, "%s", when_relative(oldest, now_ms).text);
         else
@@ -104,7 +97,7 @@ static void print_incidents(struct bytes list)
         text[0] = '\0';
         (void)fields_text(item, "queue", text, sizeof text);
         table_put(&table, PAINT_PLAIN, "%s", text);
-        table_put(&table, PAINT_PLAIN, "%" PRId64, number(item, "attempt"));
+        table_put(&table, PAINT_PLAIN, "%" PRId64, fields_number(item, "attempt"));
         text[0] = '\0';
         (void)fields_text(item, "last_error", text, sizeof text);
         table_put(&table, PAINT_BAD, "%s", text);
@@ -198,12 +191,12 @@ static void print_info(struct bytes info)
         if (fields_raw(group, "owner", &owner) && fields_text(owner, "node", text, sizeof text))
             table_line("owner", PAINT_PLAIN, "%s", text);
     }
-    table_line("epoch", PAINT_PLAIN, "%" PRId64, number(info, "epoch"));
-    table_line("now", PAINT_PLAIN, "%s", when_local(number(info, "now_ms")).text);
+    table_line("epoch", PAINT_PLAIN, "%" PRId64, fields_number(info, "epoch"));
+    table_line("now", PAINT_PLAIN, "%s", when_local(fields_number(info, "now_ms")).text);
     if (!fields_raw(info, "counts", &group))
         return;
     for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++) {
-        uint64_t value = (uint64_t)number(group, counts[i]);
+        uint64_t value = (uint64_t)fields_number(group, counts[i]);
         table_line(i == 3 ? "workers" : counts[i], PAINT_PLAIN, "%s", figure_count(value).text);
     }
 }

@@ -86,14 +86,6 @@ static const struct option_row new_rows[] = {
 
 /* ---- asking */
 
-static void write_text(struct json_writer *writer, const char *name, const char *text)
-{
-    if (text == NULL)
-        return;
-    json_write_key(writer, name);
-    json_write_text(writer, text);
-}
-
 static void write_int64(struct json_writer *writer, const char *name, int64_t value)
 {
     json_write_key(writer, name);
@@ -105,14 +97,14 @@ static void write_clock(struct json_writer *writer, const struct new_room *wish)
     const struct clock_rules *clock = &wish->clock;
     json_write_key(writer, "clock");
     json_write_object(writer);
-    write_text(writer, "mode", clock_rules_mode(clock));
+    fields_write_text(writer, "mode", clock_rules_mode(clock));
     write_int64(writer, "bank", clock->bank_ms);
     if (clock->extra_ms > 0)
         write_int64(writer, "extra", clock->extra_ms);
     if (clock->periods > 0)
         write_int64(writer, "periods", clock->periods);
-    write_text(writer, "lag_credit", wish->lag_credit);
-    write_text(writer, "lag_quota", wish->lag_quota);
+    fields_write_text(writer, "lag_credit", wish->lag_credit);
+    fields_write_text(writer, "lag_quota", wish->lag_quota);
     json_write_object_end(writer);
 }
 
@@ -121,8 +113,8 @@ static void write_wish(const struct new_room *wish, struct buffer *out)
     struct json_writer writer;
     json_writer_init(&writer, out);
     json_write_object(&writer);
-    write_text(&writer, "mode", wish->mode);
-    write_text(&writer, "rule", wish->rule);
+    fields_write_text(&writer, "mode", wish->mode);
+    fields_write_text(&writer, "rule", wish->rule);
     if (wish->turn_seconds > 0)
         write_int64(&writer, "turn_seconds", (int64_t)wish->turn_seconds);
     if (wish->has_clock)
@@ -131,8 +123,8 @@ static void write_wish(const struct new_room *wish, struct buffer *out)
         json_write_key(&writer, "ai_timed");
         json_write_bool(&writer, strcmp(wish->ai_timed, "yes") == 0);
     }
-    write_text(&writer, "on_timeout", wish->on_timeout);
-    write_text(&writer, "reconnect_grace", wish->grace);
+    fields_write_text(&writer, "on_timeout", wish->on_timeout);
+    fields_write_text(&writer, "reconnect_grace", wish->grace);
     json_write_object_end(&writer);
 }
 
