@@ -2,8 +2,6 @@
 /* tocsin cancel, pause, resume, fire: the same change of each task that is named. What is
  * refused is said, and the others are done all the same. */
 
-#include <string.h>
-
 #include "base/json_write.h"
 #include "cli/client.h"
 #include "cli/command_list.h"
@@ -15,6 +13,8 @@ struct change {
     struct client_options client; /* first */
     const char *if_match;
     const char *until;
+    const char *method;
+    const char *after;
 };
 
 static const struct option_row rows[] = {
@@ -35,21 +35,19 @@ static void write_until(const char *until, struct buffer *out)
     json_write_object_end(&writer);
 }
 
-static int change_one(struct client *client, const struct change *change, const char *method,
-                      const char *after, const char *id)
+static int change_one(struct client *client, const void *arg, const char *id)
 {
+    const struct change *change = arg;
     char path[CLIENT_PATH_BYTES_MAX];
     char match[64];
     struct buffer body;
-    if (!client_path(client, "/v1/tasks/", id, after, path))
+    if (!client_path(client, "/v1/tasks/", id, change->after, path))
         return EXIT_USAGE;
-    struct call_request request = {.method = method, .path = path};
+    struct call_request request = {.method = change->method, .path = path};
     buffer_init(&body, CLIENT_PATH_BYTES_MAX);
     if (change->until != NULL) {
         write_until(change->until, &body);
         request.body = (struct bytes){body.data, body.size};
-    } else if (strcmp(method, "POST") == 0) {
-        request.body = bytes_of("{}");
     }
     if (change->if_match != NULL) {
         (void)snprintf(match, sizeof match, "If-Match: \"%.20s\"", change->if_match);
@@ -67,20 +65,12 @@ static int change_one(struct client *client, const struct change *change, const 
 static int change_all(const struct command *command, int argc, char **argv, const char *method,
                       const char *after)
 {
-    struct change change = {.if_match = NULL};
+    struct change change = {.method = method, .after = after};
     struct words words = {argc, argv};
-    struct client client;
     int code;
-    int worst = EXIT_DONE;
     if (!command_begin(command, &words, &change, &code))
         return code;
-    worst = client_init(&client, command, &change.client);
-    for (int i = 0; i < words.count && (worst == EXIT_DONE || worst == EXIT_REFUSED); i++) {
-        code = change_one(&client, &change, method, after, words.at[i]);
-        worst = code > worst ? code : worst;
-    }
-    client_release(&client);
-    return worst;
+    return client_each(command, &change.client, &words, change_one, &change);
 }
 
 static int cancel_run(int argc, char **argv)

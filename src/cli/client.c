@@ -194,6 +194,8 @@ int client_ask(struct client *client, const struct call_request *request)
     struct call_request timed = *request;
     if (timed.timeout_ms == 0)
         timed.timeout_ms = client->timeout_ms;
+    if (timed.body.at == NULL && strcmp(timed.method, "POST") == 0)
+        timed.body = bytes_of("{}");
     return client_judge(client, client->call, call_run(client->call, &timed));
 }
 
@@ -274,4 +276,19 @@ int client_show(const struct command *command, int argc, char **argv, const char
         code = print(&client);
     client_release(&client);
     return code;
+}
+
+int client_each(const struct command *command, const struct client_options *options,
+                const struct words *words,
+                int (*one)(struct client *client, const void *arg, const char *word),
+                const void *arg)
+{
+    struct client client;
+    int worst = client_init(&client, command, options);
+    for (int i = 0; i < words->count && (worst == EXIT_DONE || worst == EXIT_REFUSED); i++) {
+        int code = one(&client, arg, words->at[i]);
+        worst = code > worst ? code : worst;
+    }
+    client_release(&client);
+    return worst;
 }

@@ -2,7 +2,6 @@
 /* tocsin countdown: time that runs out for somebody. All but watch are here. */
 
 #include <inttypes.h>
-#include <string.h>
 
 #include "base/json_write.h"
 #include "cli/clock_face.h"
@@ -215,63 +214,56 @@ static const struct command ls_verb = {
 
 /* How one of them asks, and what it says that has become of it; NULL: the state. */
 struct change {
-    const struct command *command;
     const char *method;
     const char *after;
     const char *state;
+    struct bytes body;
 };
 
-static int change_one(struct client *client, const struct change *change, struct bytes body,
-                      const char *key)
+static int change_one(struct client *client, const void *arg, const char *key)
 {
+    const struct change *change = arg;
     char path[CLIENT_PATH_BYTES_MAX];
     if (!client_path(client, "/v1/countdowns/", key, change->after, path))
         return EXIT_USAGE;
     int code = client_ask(
-        client, &(struct call_request){.method = change->method, .path = path, .body = body});
+        client,
+        &(struct call_request){.method = change->method, .path = path, .body = change->body});
     if (code == EXIT_DONE)
         print_line(client, change->state);
     return code;
 }
 
-static int change_all(const struct change *change, int argc, char **argv)
+static int change_all(const struct command *command, int argc, char **argv,
+                      const struct change *change)
 {
     struct client_options options = {0};
     struct words words = {argc, argv};
-    struct client client;
-    struct bytes body = strcmp(change->method, "POST") == 0 ? bytes_of("{}") : (struct bytes){0};
     int code;
-    if (!command_begin(change->command, &words, &options, &code))
+    if (!command_begin(command, &words, &options, &code))
         return code;
-    int worst = client_init(&client, change->command, &options);
-    for (int i = 0; i < words.count && (worst == EXIT_DONE || worst == EXIT_REFUSED); i++) {
-        code = change_one(&client, change, body, words.at[i]);
-        worst = code > worst ? code : worst;
-    }
-    client_release(&client);
-    return worst;
+    return client_each(command, &options, &words, change_one, change);
 }
 
 static int stop_run(int argc, char **argv)
 {
-    return change_all(&(struct change){&stop_command, "DELETE", "", "stopped"}, argc, argv);
+    return change_all(&stop_command, argc, argv, &(struct change){"DELETE", "", "stopped"});
 }
 
 static int pause_run(int argc, char **argv)
 {
-    return change_all(&(struct change){&pause_verb, "POST", "/pause", NULL}, argc, argv);
+    return change_all(&pause_verb, argc, argv, &(struct change){"POST", "/pause"});
 }
 
 static int resume_run(int argc, char **argv)
 {
-    return change_all(&(struct change){&resume_verb, "POST", "/resume", NULL}, argc, argv);
+    return change_all(&resume_verb, argc, argv, &(struct change){"POST", "/resume"});
 }
 
 static int give_run(int argc, char **argv)
 {
     struct client_options options = {0};
     struct words words = {argc, argv};
-    struct client client;
     struct buffer body;
     struct json_writer writer;
     uint64_t ms;
@@ -285,11 +277,9 @@ static int give_run(int argc, char **argv)
     json_write_object(&writer);
     fields_write_text(&writer, "ms", words.at[1]);
     json_write_object_end(&writer);
-    code = client_init(&client, &give_command, &options);
-    if (code == EXIT_DONE)
-        code = change_one(&client, &(struct change){&give_command, "POST", "/give", NULL},
-                          (struct bytes){body.data, body.size}, words.at[0]);
-    client_release(&client);
+    words.count = 1;
+    code = client_each(&give_command, &options, &words, change_one,
+                       &(struct change){"POST", "/give", NULL, {body.data, body.size}});
     buffer_release(&body);
     return code;
 }

@@ -246,29 +246,38 @@ static void write_wish(const struct keep *keep, struct buffer *out)
 
 /* ---- registering */
 
-/* Asks for a round, which is the first one when that is still under way. */
-static int wait_for_round(struct client *client, const char *id)
+/* A change of one that is there. */
+struct change {
+    const char *method;
+    const char *after;
+    bool judge; /* a key that is not alive is a failure */
+};
+
+static const struct change renew = {"POST", "/renew", true};
+
+static int change_one(struct client *client, const void *arg, const char *id)
 {
+    const struct change *change = arg;
     char path[CLIENT_PATH_BYTES_MAX];
-    if (!client_path(client, "/v1/renewals/", id, "/renew", path))
+    if (!client_path(client, "/v1/renewals/", id, change->after, path))
         return EXIT_USAGE;
-    int code = client_ask(
-        client, &(struct call_request){.method = "POST", .path = path, .body = bytes_of("{}")});
+    int code = client_ask(client, &(struct call_request){.method = change->method, .path = path});
     if (code != EXIT_DONE)
         return code;
     if (client->json)
         client_print(client);
     else
         keep_text_line(call_body(client->call));
-    return keep_text_all_alive(call_body(client->call)) ? EXIT_DONE : EXIT_REFUSED;
+    bool fine = !change->judge || keep_text_all_alive(call_body(client->call));
+    return fine ? EXIT_DONE : EXIT_REFUSED;
 }
 
 static int print_made(struct client *client, const struct keep *keep)
 {
     char id[CLIENT_PATH_BYTES_MAX / 4] = "";
     (void)fields_text(call_body(client->call), "id", id, sizeof id);
-    if (keep->wait)
-        return wait_for_round(client, id);
+    if (keep->wait) /* for a round, which is the first one when that is still under way */
+        return change_one(client, &renew, id);
     if (client->json)
         client_print(client);
     else
@@ -403,66 +412,35 @@ static const struct command ls_verb = {
 
 /* ---- pause, resume, renew, cancel */
 
-struct change {
-    const struct command *command;
-    const char *method;
-    const char *after;
-    bool judge; /* a key that is not alive is a failure */
-};
-
-static int change_one(struct client *client, const struct change *change, const char *id)
-{
-    char path[CLIENT_PATH_BYTES_MAX];
-    struct bytes body = strcmp(change->method, "POST") == 0 ? bytes_of("{}") : (struct bytes){0};
-    if (!client_path(client, "/v1/renewals/", id, change->after, path))
-        return EXIT_USAGE;
-    int code = client_ask(
-        client, &(struct call_request){.method = change->method, .path = path, .body = body});
-    if (code != EXIT_DONE)
-        return code;
-    if (client->json)
-        client_print(client);
-    else
-        keep_text_line(call_body(client->call));
-    bool fine = !change->judge || keep_text_all_alive(call_body(client->call));
-    return fine ? EXIT_DONE : EXIT_REFUSED;
-}
-
-static int change_all(const struct change *change, int argc, char **argv)
+static int change_all(const struct command *command, int argc, char **argv,
+                      const struct change *change)
 {
     struct client_options options = {0};
     struct words words = {argc, argv};
-    struct client client;
     int code;
-    if (!command_begin(change->command, &words, &options, &code))
+    if (!command_begin(command, &words, &options, &code))
         return code;
-    int worst = client_init(&client, change->command, &options);
-    for (int i = 0; i < words.count && (worst == EXIT_DONE || worst == EXIT_REFUSED); i++) {
-        code = change_one(&client, change, words.at[i]);
-        worst = code > worst ? code : worst;
-    }
-    client_release(&client);
-    return worst;
+    return client_each(command, &options, &words, change_one, change);
 }
 
 static int pause_run(int argc, char **argv)
 {
-    return change_all(&(struct change){&pause_verb, "POST", "/pause", false}, argc, argv);
+    return change_all(&pause_verb, argc, argv, &(struct change){"POST", "/pause"});
 }
 
 static int resume_run(int argc, char **argv)
 {
-    return change_all(&(struct change){&resume_verb, "POST", "/resume", false}, argc, argv);
+    return change_all(&resume_verb, argc, argv, &(struct change){"POST", "/resume"});
 }
 
 static int renew_run(int argc, char **argv)
 {
-    return change_all(&(struct change){&renew_verb, "POST", "/renew", true}, argc, argv);
+    return change_all(&renew_verb, argc, argv, &renew);
 }
 
 static int cancel_run(int argc, char **argv)
 {
-    return change_all(&(struct change){&cancel_verb, "DELETE", "", false}, argc, argv);
+    return change_all(&cancel_verb, argc, argv, &(struct change){"DELETE", ""});
 }
 
 #define VERB(verb, what, long_text, example)                                                       \

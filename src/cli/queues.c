@@ -119,26 +119,19 @@ static int list_incidents(const struct client_options *options)
     return code;
 }
 
-static int settle_incidents(const struct client_options *options, bool retry, char **ids, int count)
+static int settle_incident(struct client *client, const void *arg, const char *id)
 {
-    struct client client;
+    const bool *retry = arg;
     char path[CLIENT_PATH_BYTES_MAX];
-    int worst = client_init(&client, &incidents_command, options);
-    for (int i = 0; i < count && (worst == EXIT_DONE || worst == EXIT_REFUSED); i++) {
-        int code = EXIT_USAGE;
-        if (client_path(&client, "/v1/incidents/", ids[i], retry ? "/retry" : "", path))
-            code = client_ask(&client, &(struct call_request){.method = retry ? "POST" : "DELETE",
-                                                              .path = path,
-                                                              .body = retry ? bytes_of("{}")
-                                                                            : (struct bytes){0}});
-        if (code == EXIT_DONE && client.json)
-            client_print(&client);
-        else if (code == EXIT_DONE)
-            (void)printf("%s %s\n", ids[i], retry ? "is tried again" : "is dropped");
-        worst = code > worst ? code : worst;
-    }
-    client_release(&client);
-    return worst;
+    if (!client_path(client, "/v1/incidents/", id, *retry ? "/retry" : "", path))
+        return EXIT_USAGE;
+    int code = client_ask(
+        client, &(struct call_request){.method = *retry ? "POST" : "DELETE", .path = path});
+    if (code == EXIT_DONE && client->json)
+        client_print(client);
+    else if (code == EXIT_DONE)
+        (void)printf("%s %s\n", id, *retry ? "is tried again" : "is dropped");
+    return code;
 }
 
 static int incidents_run(int argc, char **argv)
@@ -155,7 +148,8 @@ static int incidents_run(int argc, char **argv)
         return command_usage(&incidents_command, "'%.100s' is neither retry nor drop", words.at[0]);
     if (words.count == 1)
         return command_usage(&incidents_command, "the id of a task is missing");
-    return settle_incidents(&options, retry, words.at + 1, words.count - 1);
+    words = (struct words){words.count - 1, words.at + 1};
+    return client_each(&incidents_command, &options, &words, settle_incident, &retry);
 }
 
 const struct command incidents_command = {
