@@ -383,18 +383,11 @@ static int ls_run(int argc, char **argv)
                                          keep_text_row};
     struct ls_renewals ls = {.list = {.limit = LIST_LIMIT_DEFAULT}};
     struct words words = {argc, argv};
-    struct client client;
-    char path[CLIENT_PATH_BYTES_MAX] = "/v1/renewals";
     int code;
     if (!command_begin(&ls_verb, &words, &ls, &code))
         return code;
-    code = client_init(&client, &ls_verb, &ls.list.client);
-    if (code == EXIT_DONE && ls.status != NULL && !client_query(&client, "status", ls.status, path))
-        code = EXIT_USAGE;
-    if (code == EXIT_DONE)
-        code = list_print(&client, &ls.list, &renewals, path);
-    client_release(&client);
-    return code;
+    return list_print(&ls_verb, &ls.list, &renewals, "/v1/renewals",
+                      (struct list_filter[]){{"status", ls.status}, {NULL}});
 }
 
 static const struct command ls_verb = {

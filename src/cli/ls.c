@@ -23,14 +23,6 @@ static const struct option_row rows[] = {
     LIST_ALL_ROW,
 };
 
-static bool filter(const struct ls *ls, const struct client *client,
-                   char path[CLIENT_PATH_BYTES_MAX])
-{
-    return (ls->status == NULL || client_query(client, "status", ls->status, path)) &&
-           (ls->prefix == NULL || client_query(client, "prefix", ls->prefix, path)) &&
-           (ls->queue == NULL || client_query(client, "queue", ls->queue, path));
-}
-
 static int ls_run(int argc, char **argv)
 {
     static const char *const heads[] = {"ID", "STATUS", "DUE", "RHYTHM", "QUEUE", ">TRIES", "NAME"};
@@ -38,18 +30,13 @@ static int ls_run(int argc, char **argv)
                                       task_text_row};
     struct ls ls = {.list.limit = LIST_LIMIT_DEFAULT};
     struct words words = {argc, argv};
-    struct client client;
-    char path[CLIENT_PATH_BYTES_MAX] = "/v1/tasks";
     int code;
     if (!command_begin(&ls_command, &words, &ls, &code))
         return code;
-    code = client_init(&client, &ls_command, &ls.list.client);
-    if (code == EXIT_DONE && !filter(&ls, &client, path))
-        code = EXIT_USAGE;
-    if (code == EXIT_DONE)
-        code = list_print(&client, &ls.list, &tasks, path);
-    client_release(&client);
-    return code;
+    return list_print(
+        &ls_command, &ls.list, &tasks, "/v1/tasks",
+        (struct list_filter[]){
+            {"status", ls.status}, {"prefix", ls.prefix}, {"queue", ls.queue}, {NULL}});
 }
 
 const struct command ls_command = {

@@ -49,20 +49,12 @@ static int ls_run(int argc, char **argv)
                                       room_text_row};
     struct ls_rooms ls = {.list = {.limit = LIST_LIMIT_DEFAULT}};
     struct words words = {argc, argv};
-    struct client client;
-    char path[CLIENT_PATH_BYTES_MAX] = "/v1/rooms";
     int code;
     if (!command_begin(&ls_verb, &words, &ls, &code))
         return code;
-    code = client_init(&client, &ls_verb, &ls.list.client);
-    if (code == EXIT_DONE &&
-        ((ls.phase != NULL && !client_query(&client, "phase", ls.phase, path)) ||
-         (ls.newest && !client_query(&client, "order", "newest", path))))
-        code = EXIT_USAGE;
-    if (code == EXIT_DONE)
-        code = list_print(&client, &ls.list, &rooms, path);
-    client_release(&client);
-    return code;
+    return list_print(&ls_verb, &ls.list, &rooms, "/v1/rooms",
+                      (struct list_filter[]){
+                          {"phase", ls.phase}, {"order", ls.newest ? "newest" : NULL}, {NULL}});
 }
 
 static const struct command ls_verb = {
