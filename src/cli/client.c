@@ -199,6 +199,18 @@ int client_ask(struct client *client, const struct call_request *request)
     return client_judge(client, client->call, call_run(client->call, &timed));
 }
 
+void client_note_answer(const struct client *client, const struct call *call, enum call_end end,
+                        bool *away)
+{
+    bool here = end == CALL_ANSWERED;
+    if (here && *away)
+        error_note(client->command->name, "the server is back");
+    else if (!here && !*away)
+        error_note(client->command->name, "no answer from %s: %s; trying again", client->url,
+                   call_why(call));
+    *away = !here;
+}
+
 void client_print(const struct client *client)
 {
     struct bytes body = call_body(client->call);

@@ -49,6 +49,10 @@ int client_judge(const struct client *client, const struct call *call, enum call
 /* The problem as a sentence: "there is no such task (404 NOT_FOUND)". */
 void client_problem(const struct call *call, char *ret_text, size_t room);
 
+/* For what goes on when the server goes: one note when it does, one when it is back. */
+void client_note_answer(const struct client *client, const struct call *call, enum call_end end,
+                        bool *away);
+
 /* The answer on stdout, with a line's end. */
 void client_print(const struct client *client);
 /* All of a command that shows the one whose id is its word, at before + id + after. Without

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/error.h"
 
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "cli/fields.h"
 
-enum { LINE_BYTES_MAX = 64 * 1024 };
+enum { LINE_BYTES_MAX = 64 * 1024, NOTE_BYTES_MAX = 1200 };
 
 static bool as_json; /* set once, before anything can go wrong */
 
@@ -62,8 +63,13 @@ void error_tell(const struct cli_error *error)
                   error->hint != NULL ? error->hint : "");
 }
 
-void error_note(const char *command, const char *text)
+void error_note(const char *command, const char *format, ...)
 {
+    char text[NOTE_BYTES_MAX];
+    va_list arguments;
+    va_start(arguments, format);
+    (void)vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
     if (as_json) {
         write_line(&(struct cli_error){.command = command}, text);
         return;

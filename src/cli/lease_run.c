@@ -7,7 +7,6 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
@@ -65,26 +64,6 @@ static const struct option_row rows[] = {
 };
 
 /* ---- what the files share */
-
-void lease_run_say(const char *format, ...)
-{
-    char text[1200];
-    va_list arguments;
-    va_start(arguments, format);
-    (void)vsnprintf(text, sizeof text, format, arguments);
-    va_end(arguments);
-    error_note("lease run", text);
-}
-
-void lease_run_note(struct lease_run *run)
-{
-    bool here = run->end == CALL_ANSWERED;
-    if (here && run->away)
-        lease_run_say("the server is back");
-    else if (!here && !run->away)
-        lease_run_say("no answer from %s: %s; trying again", run->client.url, call_why(run->call));
-    run->away = !here;
-}
 
 uint64_t lease_run_pause_us(struct lease_run *run)
 {
@@ -252,7 +231,7 @@ static int get(struct lease_run *run)
             return tell_refused(run);
         if (!run->forever && clock_boot_us() >= end_us)
             return tell_refused(run);
-        lease_run_note(run);
+        client_note_answer(&run->client, run->call, run->end, &run->away);
         if (!held && !pause_for(run, lease_run_pause_us(run)))
             return EXIT_REFUSED;
     }
@@ -275,7 +254,7 @@ static void release(struct lease_run *run)
         lease_run_sleep(run, UINT64_MAX);
     int status = lease_run_status(run);
     if (run->fence != 0 && status != 200 && status != 404 && !run->lost)
-        lease_run_say("%s could not be released; it ends by itself", run->name);
+        error_note("lease run", "%s could not be released; it ends by itself", run->name);
 }
 
 /* ---- all of it */

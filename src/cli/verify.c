@@ -48,12 +48,9 @@ static int judge(struct inspect *inspect, const char *dir, enum tocsin_status st
                  const struct tocsin_why *why)
 {
     progress_end(&inspect->progress);
-    if (inspect->damages > DAMAGES_SAID) {
-        char text[60];
-        (void)snprintf(text, sizeof text, "and %s more",
-                       figure_count(inspect->damages - DAMAGES_SAID).text);
-        error_note(inspect->command->name, text);
-    }
+    if (inspect->damages > DAMAGES_SAID)
+        error_note(inspect->command->name, "and %s more",
+                   figure_count(inspect->damages - DAMAGES_SAID).text);
     switch (status) {
     case TOCSIN_OK:
         return EXIT_DONE;

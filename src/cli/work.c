@@ -11,7 +11,6 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
@@ -61,27 +60,7 @@ static const struct option_row rows[] = {
      options_read_flag, offsetof(struct work, wants_result)},
 };
 
-/* ---- what is said */
-
-void work_say(const char *format, ...)
-{
-    char text[1200];
-    va_list arguments;
-    va_start(arguments, format);
-    (void)vsnprintf(text, sizeof text, format, arguments);
-    va_end(arguments);
-    error_note("work", text);
-}
-
-void work_note_answer(struct work *work, const struct call *call, enum call_end end)
-{
-    bool here = end == CALL_ANSWERED;
-    if (here && work->away)
-        work_say("the server is back");
-    else if (!here && !work->away)
-        work_say("no answer from %s: %s; trying again", work->client.url, call_why(call));
-    work->away = !here;
-}
+/* ---- what the files share */
 
 uint64_t work_backoff_us(uint32_t failures)
 {
@@ -138,7 +117,7 @@ static void leased(void *arg, struct call *call, enum call_end end)
         return;
     }
     work->met = work->met || end == CALL_ANSWERED;
-    work_note_answer(work, call, end);
+    client_note_answer(&work->client, call, end, &work->away);
     if (status == 0 || status >= 500 || status == 429) {
         work->lease_us = clock_now_us() + work_backoff_us(work->lease_failures++);
         return;
@@ -199,9 +178,9 @@ static void stop(struct work *work)
         calls_cancel(work->calls, work->lease);
         uint64_t busy = busy_slots(work);
         if (busy > 0)
-            work_say("stopping when %" PRIu64 " running %s; once more ends %s", busy,
-                     busy == 1 ? "command has ended" : "commands have ended",
-                     busy == 1 ? "it" : "them");
+            error_note("work", "stopping when %" PRIu64 " running %s; once more ends %s", busy,
+                       busy == 1 ? "command has ended" : "commands have ended",
+                       busy == 1 ? "it" : "them");
         return;
     }
     for (uint64_t i = 0; i < work->max; i++) {
@@ -294,8 +273,8 @@ static void close_slots(struct work *work)
         if (slot->work == NULL)
             continue;
         if (slot->state != SLOT_FREE)
-            work_say("%s: left without an answer; it is tried again when its lease ends",
-                     slot->task_id);
+            error_note("work", "%s: left without an answer; it is tried again when its lease ends",
+                       slot->task_id);
         calls_cancel(work->calls, slot->extend);
         calls_cancel(work->calls, slot->settle);
         slot_release(slot);
