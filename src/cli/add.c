@@ -282,8 +282,7 @@ const struct command add_command = {
     .after = "example: tocsin add --delay 5m --queue mail --payload '{\"to\":\"ada\"}'\n"
              "         tocsin add --id nightly --cron '0 3 * * *' --tz Europe/Berlin\n"
              "         tocsin add --batch tasks.ndjson\n",
-    .rows = rows,
-    .row_count = sizeof rows / sizeof rows[0],
+    COMMAND_ROWS(rows),
     .client = true,
     .run = add_run,
 };

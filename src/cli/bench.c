@@ -393,8 +393,7 @@ const struct command bench_command = {
              "rates and how late they reached a worker. The tasks go to a queue of their own.\n"
              "The load generator is one thread and shares the machine: measure with care.\n",
     .after = "example: tocsin bench --tasks 50000 --connections 64\n",
-    .rows = rows,
-    .row_count = sizeof rows / sizeof rows[0],
+    COMMAND_ROWS(rows),
     .client = true,
     .run = bench_run,
 };

@@ -44,6 +44,9 @@ struct command {
     int (*run)(int argc, char **argv);  /* beside verbs: of words that are none */
 };
 
+/* Its options, in the constant: COMMAND_ROWS(ls_rows). */
+#define COMMAND_ROWS(table) .rows = (table), .row_count = sizeof(table) / sizeof(table)[0]
+
 enum { COMMAND_WORDS_ANY = 1 << 30 };
 
 /* The words that are no options, taken to the front of the arguments. */

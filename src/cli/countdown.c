@@ -150,8 +150,7 @@ static const struct command start_command = {
         "start is a new turn: it is then the time in ms.\n",
     .after = "example: tocsin countdown start table-1 --owner ada --for 30s\n"
              "         tocsin countdown start table-1 --owner ada --for 30s --version game-7:3\n",
-    .rows = start_rows,
-    .row_count = sizeof start_rows / sizeof start_rows[0],
+    COMMAND_ROWS(start_rows),
     .word_name = word_name,
     .words_min = 1,
     .words_max = 1,
@@ -204,8 +203,7 @@ static const struct command ls_verb = {
     .about = "Lists countdowns, what changed last at the end. With --json: a page of the\n"
              "server's JSON a line.\n",
     .after = "example: tocsin countdown ls\n",
-    .rows = ls_rows,
-    .row_count = sizeof ls_rows / sizeof ls_rows[0],
+    COMMAND_ROWS(ls_rows),
     .client = true,
     .run = ls_run,
 };

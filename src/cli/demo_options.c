@@ -57,8 +57,7 @@ const struct command demo_command = {
              "exit codes: 0 all well; 1 a timer came early, was lost, came when it should\n"
              "not, or the recount of the wheel failed; 2 usage\n"
              "environment: NO_COLOR\n",
-    .rows = rows,
-    .row_count = sizeof rows / sizeof rows[0],
+    COMMAND_ROWS(rows),
     .run = demo_run,
 };
 

@@ -159,8 +159,7 @@ const struct command events_command = {
     .about = "Follows the events of the server, one a line, first those that it has kept. Which\n"
              "events there are is a setting of the server (history.tasks).\n",
     .after = "example: tocsin events --after 4711 --json\n",
-    .rows = rows,
-    .row_count = sizeof rows / sizeof rows[0],
+    COMMAND_ROWS(rows),
     .client = true,
     .run = events_run,
 };

@@ -397,8 +397,7 @@ static const struct command ls_verb = {
     .about = "Lists renewals, also those that ended within the last hour. With --json: a page of\n"
              "the server's JSON a line.\n",
     .after = "example: tocsin keep ls --status active\n",
-    .rows = ls_rows,
-    .row_count = sizeof ls_rows / sizeof ls_rows[0],
+    COMMAND_ROWS(ls_rows),
     .client = true,
     .run = ls_run,
 };
@@ -470,8 +469,7 @@ const struct command keep_command = {
              "that looks like one, or like a verb, is given by --key.\n",
     .after = "example: tocsin keep 'deployment:*' --ttl 5m --every 2m\n"
              "         tocsin keep lock:7 --owner \"$ME\" --ttl 30s --while '!stop'\n",
-    .rows = keep_rows,
-    .row_count = sizeof keep_rows / sizeof keep_rows[0],
+    COMMAND_ROWS(keep_rows),
     .word_name = "a key",
     .words_max = COMMAND_WORDS_ANY,
     .client = true,

@@ -203,8 +203,7 @@ static const struct command acquire_command = {
     .about = "Gets a lease. The same holder again keeps its fence and has its time anew. Whoever\n"
              "acts under the lease carries the fence, so that what comes late can be refused.\n",
     .after = "example: tocsin lease acquire deploy --holder ada --ttl 5m --wait 1m\n",
-    .rows = acquire_rows,
-    .row_count = sizeof acquire_rows / sizeof acquire_rows[0],
+    COMMAND_ROWS(acquire_rows),
     .word_name = word_name,
     .words_min = 1,
     .words_max = 1,
@@ -232,8 +231,7 @@ static const struct command keepalive_command = {
     .usage = "NAME --holder WHO --fence N [OPTION...]",
     .about = "Keeps a lease alive. One that has ended does not come back.\n",
     .after = "example: tocsin lease keepalive deploy --holder ada --fence 4294967297\n",
-    .rows = keepalive_rows,
-    .row_count = sizeof keepalive_rows / sizeof keepalive_rows[0],
+    COMMAND_ROWS(keepalive_rows),
     .word_name = word_name,
     .words_min = 1,
     .words_max = 1,
@@ -284,8 +282,7 @@ static const struct command release_command = {
         "Releases a lease: one's own, or with --force that of whoever has it. Then its holder\n"
         "may still act, until it notices.\n",
     .after = "example: tocsin lease release deploy --holder ada\n",
-    .rows = release_rows,
-    .row_count = sizeof release_rows / sizeof release_rows[0],
+    COMMAND_ROWS(release_rows),
     .word_name = word_name,
     .words_min = 1,
     .words_max = 1,
@@ -336,8 +333,7 @@ static const struct command ls_verb = {
         "Lists the leases that are held, what changed last at the end. With --json: a page of\n"
         "the server's JSON a line.\n",
     .after = "example: tocsin lease ls\n",
-    .rows = ls_rows,
-    .row_count = sizeof ls_rows / sizeof ls_rows[0],
+    COMMAND_ROWS(ls_rows),
     .client = true,
     .run = ls_run,
 };

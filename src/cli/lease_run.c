@@ -367,8 +367,7 @@ const struct command lease_run_command = {
         "not matter.\n"
         "\n"
         "example: tocsin lease run nightly-backup --wait 1m -- ./backup.sh\n",
-    .rows = rows,
-    .row_count = sizeof rows / sizeof rows[0],
+    COMMAND_ROWS(rows),
     .word_name = "the lease",
     .words_min = 1,
     .words_max = COMMAND_WORDS_ANY,

@@ -45,8 +45,7 @@ const struct command ls_command = {
     .usage = "[OPTION...]",
     .about = "Lists tasks, the oldest first. With --json: a page of the server's JSON a line.\n",
     .after = "example: tocsin ls --status pending --prefix invoice-\n",
-    .rows = rows,
-    .row_count = sizeof rows / sizeof rows[0],
+    COMMAND_ROWS(rows),
     .client = true,
     .run = ls_run,
 };

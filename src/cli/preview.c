@@ -143,8 +143,7 @@ const struct command preview_command = {
              "Known are * ? 1-5 */10 1,15 JAN MON L 15W LW 5L 5#2.\n",
     .after = "example: tocsin preview '0 9 * * MON-FRI' --tz Europe/Berlin -n 3\n"
              "exit codes: 0 done, 1 it never comes due, 2 usage\n",
-    .rows = rows,
-    .row_count = sizeof rows / sizeof rows[0],
+    COMMAND_ROWS(rows),
     .word_name = "a cron expression",
     .words_min = 1,
     .words_max = 1,

@@ -63,8 +63,7 @@ static const struct command ls_verb = {
     .usage = "[OPTION...]",
     .about = "Lists the gomoku rooms. With --json: a page of the server's JSON a line.\n",
     .after = "example: tocsin room ls --phase waiting --newest\n",
-    .rows = ls_rows,
-    .row_count = sizeof ls_rows / sizeof ls_rows[0],
+    COMMAND_ROWS(ls_rows),
     .client = true,
     .run = ls_run,
 };

@@ -205,8 +205,7 @@ const struct command room_new_command = {
              "  event             it is told, and the clock stands until they move\n"
              "example: tocsin room new --mode PVE --turn-seconds 30\n"
              "         tocsin room new --clock fischer:5m+3s --grace 30s\n",
-    .rows = new_rows,
-    .row_count = sizeof new_rows / sizeof new_rows[0],
+    COMMAND_ROWS(new_rows),
     .client = true,
     .run = new_run,
 };

@@ -152,7 +152,6 @@ const struct command serve_command = {
              "example: tocsin serve --data /var/lib/tocsin --listen 127.0.0.1:7400\n"
              "exit codes: 0 stopped in order, 1 it could not go on, 2 usage, 4 the records that\n"
              "several nodes share are gone or damaged: look before it is started again\n",
-    .rows = rows,
-    .row_count = sizeof rows / sizeof rows[0],
+    COMMAND_ROWS(rows),
     .run = serve_run,
 };

@@ -130,8 +130,7 @@ const struct command top_command = {
     .after = "example: tocsin top --url http://timers.example.org:7400\n"
              "keys: q or Ctrl-C ends it\n"
              "environment: NO_COLOR\n",
-    .rows = rows,
-    .row_count = sizeof rows / sizeof rows[0],
+    COMMAND_ROWS(rows),
     .client = true,
     .run = top_run,
 };

@@ -149,8 +149,7 @@ const struct command verify_command = {
              "and says what is damaged and where. Changes nothing.\n",
     .after = "example: tocsin verify /var/lib/tocsin\n"
              "exit codes: 0 whole, 1 damaged or not readable, 2 usage\n",
-    .rows = verify_rows,
-    .row_count = sizeof verify_rows / sizeof verify_rows[0],
+    COMMAND_ROWS(verify_rows),
     .word_name = "the folder",
     .words_min = 1,
     .words_max = 1,
@@ -313,8 +312,7 @@ const struct command dump_command = {
              "a page that cannot be read.\n",
     .after = "example: tocsin dump /var/lib/tocsin --events > everything.ndjson\n"
              "exit codes: 0 all of it, 1 damaged or not readable, 2 usage\n",
-    .rows = dump_rows,
-    .row_count = sizeof dump_rows / sizeof dump_rows[0],
+    COMMAND_ROWS(dump_rows),
     .word_name = "the folder",
     .words_min = 1,
     .words_max = 1,

@@ -348,8 +348,7 @@ const struct command work_command = {
              "the answer to each ack and nack is printed.\n"
              "\n"
              "example: tocsin work mail --max 4 -- ./send-mail --verbose\n",
-    .rows = rows,
-    .row_count = sizeof rows / sizeof rows[0],
+    COMMAND_ROWS(rows),
     .word_name = "the queue",
     .words_min = 1,
     .words_max = COMMAND_WORDS_ANY,
