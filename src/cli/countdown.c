@@ -282,43 +282,30 @@ static int give_run(int argc, char **argv)
     return code;
 }
 
+/* What the three have in common; of each only its words differ. */
+#define CHANGE_OF_COUNTDOWNS(verb)                                                                 \
+    .name = "countdown " #verb, .usage = "KEY... [OPTION...]", .word_name = word_name,             \
+    .words_min = 1, .words_max = COMMAND_WORDS_ANY, .client = true, .run = verb##_run
+
 static const struct command stop_command = {
-    .name = "countdown stop",
+    CHANGE_OF_COUNTDOWNS(stop),
     .text = "stop them; they do not come back",
-    .usage = "KEY... [OPTION...]",
     .about = "Stops countdowns: nothing happens at their deadlines.\n",
     .after = "example: tocsin countdown stop table-1 table-2\n",
-    .word_name = word_name,
-    .words_min = 1,
-    .words_max = COMMAND_WORDS_ANY,
-    .client = true,
-    .run = stop_run,
 };
 
 static const struct command pause_verb = {
-    .name = "countdown pause",
+    CHANGE_OF_COUNTDOWNS(pause),
     .text = "hold their clocks",
-    .usage = "KEY... [OPTION...]",
     .about = "Pauses countdowns: what is left stays left.\n",
     .after = "example: tocsin countdown pause table-1\n",
-    .word_name = word_name,
-    .words_min = 1,
-    .words_max = COMMAND_WORDS_ANY,
-    .client = true,
-    .run = pause_run,
 };
 
 static const struct command resume_verb = {
-    .name = "countdown resume",
+    CHANGE_OF_COUNTDOWNS(resume),
     .text = "let them go on with what was left",
-    .usage = "KEY... [OPTION...]",
     .about = "Resumes paused countdowns, with what was left.\n",
     .after = "example: tocsin countdown resume table-1\n",
-    .word_name = word_name,
-    .words_min = 1,
-    .words_max = COMMAND_WORDS_ANY,
-    .client = true,
-    .run = resume_run,
 };
 
 static const struct command give_command = {

@@ -61,9 +61,10 @@ static void write_row(struct bytes json, int64_t now_ms, struct table *table)
     table_put(table, it.waiting > 0 ? PAINT_WARN : PAINT_DIM, "%" PRId64, it.waiting);
 }
 
-static void print_lines(struct bytes json, int64_t now_ms)
+static int print_lease(const struct client *client)
 {
-    struct lease_text it = read_lease(json);
+    struct lease_text it = read_lease(call_body(client->call));
+    int64_t now_ms = when_now_ms();
     char text[160];
     table_line("name", PAINT_BOLD, "%s", it.name);
     table_line("holder", PAINT_GOOD, "%s", it.holder);
@@ -75,6 +76,7 @@ static void print_lines(struct bytes json, int64_t now_ms)
     task_text_due(it.acquired_ms, now_ms, text, sizeof text);
     table_line("since", PAINT_PLAIN, "%s", text);
     table_line("in line", it.waiting > 0 ? PAINT_WARN : PAINT_PLAIN, "%" PRId64, it.waiting);
+    return EXIT_DONE;
 }
 
 /* "deploy held: ada has it with fence 4294967297, until 13:00:30.250" */
@@ -291,12 +293,6 @@ static const struct command release_command = {
 };
 
 /* ---- show and ls */
-
-static int print_lease(const struct client *client)
-{
-    print_lines(call_body(client->call), when_now_ms());
-    return EXIT_DONE;
-}
 
 static int show_run(int argc, char **argv)
 {

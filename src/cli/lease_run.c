@@ -18,6 +18,7 @@
 #include "cli/command_list.h"
 #include "cli/error.h"
 #include "cli/fields.h"
+#include "cli/signals.h"
 #include "schedule/backoff.h"
 
 enum {
@@ -259,20 +260,6 @@ static void release(struct lease_run *run)
 
 /* ---- all of it */
 
-static bool open_signals(struct lease_run *run)
-{
-    static const int caught[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGCHLD};
-    sigset_t set;
-    (void)sigemptyset(&set);
-    for (size_t i = 0; i < sizeof caught / sizeof caught[0]; i++)
-        (void)sigaddset(&set, caught[i]);
-    (void)sigprocmask(SIG_BLOCK, &set, NULL);
-    (void)signal(SIGPIPE, SIG_IGN);
-    run->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-    run->alarm = clock_boot_alarm_open();
-    return run->signals >= 0 && run->alarm >= 0;
-}
-
 static void choose_holder(struct lease_run *run)
 {
     char host[128] = "";
@@ -297,7 +284,9 @@ static int prepare(struct lease_run *run)
     run->call = call_create(&run->client.target);
     if (run->calls == NULL || run->call == NULL)
         return command_fail(&lease_run_command, "no memory");
-    if (!open_signals(run))
+    run->signals = signals_open((const int[]){SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGCHLD, 0});
+    run->alarm = clock_boot_alarm_open();
+    if (run->signals < 0 || run->alarm < 0)
         return command_fail(&lease_run_command, "cannot wait for signals: %s", strerror(errno));
     return EXIT_DONE;
 }

@@ -21,6 +21,7 @@
 #include "cli/command_list.h"
 #include "cli/error.h"
 #include "cli/fields.h"
+#include "cli/signals.h"
 #include "schedule/backoff.h"
 
 enum {
@@ -200,19 +201,6 @@ static void read_signals(struct work *work)
     }
 }
 
-static bool open_signals(struct work *work)
-{
-    static const int caught[] = {SIGINT, SIGTERM, SIGHUP, SIGCHLD};
-    sigset_t set;
-    (void)sigemptyset(&set);
-    for (size_t i = 0; i < sizeof caught / sizeof caught[0]; i++)
-        (void)sigaddset(&set, caught[i]);
-    (void)sigprocmask(SIG_BLOCK, &set, NULL);
-    (void)signal(SIGPIPE, SIG_IGN);
-    work->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-    return work->signals >= 0;
-}
-
 /* ---- the loop */
 
 static bool finished(const struct work *work, uint64_t busy, uint64_t now_us)
@@ -295,7 +283,8 @@ static int prepare(struct work *work)
         good = slot_init(&work->slots[i], work);
     if (!good)
         return command_fail(&work_command, "no memory");
-    if (!open_signals(work))
+    work->signals = signals_open((const int[]){SIGINT, SIGTERM, SIGHUP, SIGCHLD, 0});
+    if (work->signals < 0)
         return command_fail(&work_command, "cannot wait for signals: %s", strerror(errno));
     return EXIT_DONE;
 }
