@@ -6,7 +6,7 @@
  * the exit code of the process:
  *
  *     struct words words = {argc, argv};
- *     struct show show = {.client = CLIENT_OPTIONS};
+ *     struct show show = {0};
  *     int code;
  *     if (!command_begin(&show_command, &words, &show, &code))
  *         return code;
