@@ -10,39 +10,11 @@
 #include "base/json_read.h"
 #include "base/json_write.h"
 #include "cli/command_list.h"
+#include "cli/fields.h"
 #include "cli/task_text.h"
 #include "cli/when.h"
 
 enum { BODY_BYTES_MAX = 8 * 1024 * 1024 };
-
-#define TEXT(field)                                                                                \
-    static bool read_##field(const char *value, void *into)                                        \
-    {                                                                                              \
-        ((struct add *)into)->field = value;                                                       \
-        return true;                                                                               \
-    }
-
-TEXT(id)
-TEXT(name)
-TEXT(delay)
-TEXT(at)
-TEXT(every)
-TEXT(cron)
-TEXT(tz)
-TEXT(from)
-TEXT(misfire)
-TEXT(overlap)
-TEXT(jitter)
-TEXT(dst_gap)
-TEXT(dst_overlap)
-TEXT(queue)
-TEXT(payload)
-TEXT(payload_file)
-TEXT(retry_base)
-TEXT(retry_cap)
-TEXT(timeout)
-TEXT(idempotency_key)
-TEXT(batch)
 
 static bool is_number(const char *text)
 {
@@ -52,84 +24,70 @@ static bool is_number(const char *text)
            json_read_finish(&reader, NULL) == TOCSIN_OK;
 }
 
-#define NUMBER(field)                                                                              \
-    static bool read_##field(const char *value, void *into)                                        \
-    {                                                                                              \
-        ((struct add *)into)->field = value;                                                       \
-        return is_number(value);                                                                   \
-    }
-
-NUMBER(repeat)
-NUMBER(retry_max)
-NUMBER(retry_factor)
-NUMBER(retry_jitter)
-
-static bool read_if_match(const char *value, void *into)
+/* As it was written. */
+static bool read_number(const char *value, void *into)
 {
-    uint64_t rev;
-    ((struct add *)into)->if_match = value;
-    return options_whole(value, 0, INT64_MAX, &rev);
-}
-
-static bool read_replace(const char *value, void *into)
-{
-    (void)value;
-    ((struct add *)into)->replace = true;
-    return true;
+    *(const char **)into = value;
+    return is_number(value);
 }
 
 static const struct option_row rows[] = {
-    {"--id", "ID", "its id (one is made)", "an id", read_id},
-    {"--name", "TEXT", "its name, for people", "a text", read_name},
-    {"--delay", "TIME", "due after this: 5s, 1h30m, PT5M", "a duration such as 5m", read_delay},
+    {"--id", "ID", "its id (one is made)", "an id", options_read_text, offsetof(struct add, id)},
+    {"--name", "TEXT", "its name, for people", "a text", options_read_text,
+     offsetof(struct add, name)},
+    {"--delay", "TIME", "due after this: 5s, 1h30m, PT5M", "a duration such as 5m",
+     options_read_text, offsetof(struct add, delay)},
     {"--at", "INSTANT", "due then: 2026-11-15T13:00:00+08:00, or epoch ms",
-     "a time such as 2026-11-15T13:00:00Z", read_at},
-    {"--every", "TIME", "again and again, so far apart", "a duration such as 10m", read_every},
-    {"--cron", "CRON", "again and again: '0 13 * * *'", "a cron expression in quotes", read_cron},
-    {"--tz", "ZONE", "the time zone of --cron (UTC)", "a zone such as Europe/Berlin", read_tz},
+     "a time such as 2026-11-15T13:00:00Z", options_read_text, offsetof(struct add, at)},
+    {"--every", "TIME", "again and again, so far apart", "a duration such as 10m",
+     options_read_text, offsetof(struct add, every)},
+    {"--cron", "CRON", "again and again: '0 13 * * *'", "a cron expression in quotes",
+     options_read_text, offsetof(struct add, cron)},
+    {"--tz", "ZONE", "the time zone of --cron (UTC)", "a zone such as Europe/Berlin",
+     options_read_text, offsetof(struct add, tz)},
     {"--from", "WHAT", "--every counts from the start or the end of a run (start)", "start or end",
-     read_from},
-    {"--repeat", "N", "so many times in all (-1: no end)", "a whole number", read_repeat},
+     options_read_text, offsetof(struct add, from)},
+    {"--repeat", "N", "so many times in all (-1: no end)", "a whole number", read_number,
+     offsetof(struct add, repeat)},
     {"--misfire", "POLICY", "what was missed: once, skip or all (once)", "once, skip or all",
-     read_misfire},
+     options_read_text, offsetof(struct add, misfire)},
     {"--overlap", "POLICY", "while the last one still runs: skip, queue or allow (skip)",
-     "skip, queue or allow", read_overlap},
+     "skip, queue or allow", options_read_text, offsetof(struct add, overlap)},
     {"--jitter", "TIME", "later by up to this, always the same for an id (0s)",
-     "a duration such as 30s", read_jitter},
+     "a duration such as 30s", options_read_text, offsetof(struct add, jitter)},
     {"--dst-gap", "POLICY", "a time that the clock leaps over: shift or skip", "shift or skip",
-     read_dst_gap},
+     options_read_text, offsetof(struct add, dst_gap)},
     {"--dst-overlap", "POLICY", "a time that comes twice: first, last or both",
-     "first, last or both", read_dst_overlap},
-    {"--queue", "QUEUE", "where workers find it (default)", "a queue", read_queue},
-    {"--payload", "JSON", "what the worker is given", "JSON", read_payload},
-    {"--payload-file", "FILE", "the same from a file; - is stdin", "a file", read_payload_file},
-    {"--retry-max", "N", "how often a failure is tried again (3)", "a whole number",
-     read_retry_max},
+     "first, last or both", options_read_text, offsetof(struct add, dst_overlap)},
+    {"--queue", "QUEUE", "where workers find it (default)", "a queue", options_read_text,
+     offsetof(struct add, queue)},
+    {"--payload", "JSON", "what the worker is given", "JSON", options_read_text,
+     offsetof(struct add, payload)},
+    {"--payload-file", "FILE", "the same from a file; - is stdin", "a file", options_read_text,
+     offsetof(struct add, payload_file)},
+    {"--retry-max", "N", "how often a failure is tried again (3)", "a whole number", read_number,
+     offsetof(struct add, retry_max)},
     {"--retry-base", "TIME", "first wait before that (1s)", "a duration such as 1s",
-     read_retry_base},
-    {"--retry-factor", "X", "how much longer each next one is (2)", "a number", read_retry_factor},
-    {"--retry-cap", "TIME", "the longest wait (1m)", "a duration such as 1m", read_retry_cap},
-    {"--retry-jitter", "X", "a random part of the wait, 0 to 1 (0.2)", "a number",
-     read_retry_jitter},
+     options_read_text, offsetof(struct add, retry_base)},
+    {"--retry-factor", "X", "how much longer each next one is (2)", "a number", read_number,
+     offsetof(struct add, retry_factor)},
+    {"--retry-cap", "TIME", "the longest wait (1m)", "a duration such as 1m", options_read_text,
+     offsetof(struct add, retry_cap)},
+    {"--retry-jitter", "X", "a random part of the wait, 0 to 1 (0.2)", "a number", read_number,
+     offsetof(struct add, retry_jitter)},
     {"--timeout", "TIME", "the longest an attempt may take (5m)", "a duration such as 5m",
-     read_timeout},
-    {"--replace", NULL, "replace the task of this id, if there is one", "", read_replace},
-    {"--if-match", "REV", "with --replace: only this revision of it", "a revision", read_if_match},
+     options_read_text, offsetof(struct add, timeout)},
+    {"--replace", NULL, "replace the task of this id, if there is one", "", options_read_flag,
+     offsetof(struct add, replace)},
+    {"--if-match", "REV", "with --replace: only this revision of it", "a revision",
+     options_read_whole, offsetof(struct add, if_match)},
     {"--idempotency-key", "KEY", "asking twice with the same key is asking once", "a text",
-     read_idempotency_key},
+     options_read_text, offsetof(struct add, idempotency_key)},
     {"--batch", "FILE", "a task a line, as JSON, instead of all the flags; - is stdin", "a file",
-     read_batch},
+     options_read_text, offsetof(struct add, batch)},
 };
 
 /* ---- the JSON of a task */
-
-static void write_text(struct json_writer *writer, const char *key, const char *value)
-{
-    if (value == NULL)
-        return;
-    json_write_key(writer, key);
-    json_write_text(writer, value);
-}
 
 static void write_number(struct json_writer *writer, const char *key, const char *value)
 {
@@ -145,7 +103,7 @@ static void write_instant(struct json_writer *writer, const char *key, const cha
     if (value != NULL && is_number(value))
         write_number(writer, key, value);
     else
-        write_text(writer, key, value);
+        fields_write_text(writer, key, value);
 }
 
 static void write_groups(struct json_writer *writer, const struct add *add)
@@ -153,15 +111,15 @@ static void write_groups(struct json_writer *writer, const struct add *add)
     if (add->dst_gap != NULL || add->dst_overlap != NULL) {
         json_write_key(writer, "dst");
         json_write_object(writer);
-        write_text(writer, "gap", add->dst_gap);
-        write_text(writer, "overlap", add->dst_overlap);
+        fields_write_text(writer, "gap", add->dst_gap);
+        fields_write_text(writer, "overlap", add->dst_overlap);
         json_write_object_end(writer);
     }
     if (add->queue != NULL) {
         json_write_key(writer, "target");
         json_write_object(writer);
-        write_text(writer, "type", "queue");
-        write_text(writer, "queue", add->queue);
+        fields_write_text(writer, "type", "queue");
+        fields_write_text(writer, "queue", add->queue);
         json_write_object_end(writer);
     }
     if (add->retry_max != NULL || add->retry_base != NULL || add->retry_factor != NULL ||
@@ -169,9 +127,9 @@ static void write_groups(struct json_writer *writer, const struct add *add)
         json_write_key(writer, "retry");
         json_write_object(writer);
         write_number(writer, "max", add->retry_max);
-        write_text(writer, "base", add->retry_base);
+        fields_write_text(writer, "base", add->retry_base);
         write_number(writer, "factor", add->retry_factor);
-        write_text(writer, "cap", add->retry_cap);
+        fields_write_text(writer, "cap", add->retry_cap);
         write_number(writer, "jitter", add->retry_jitter);
         json_write_object_end(writer);
     }
@@ -183,19 +141,19 @@ static void write_task(const struct add *add, struct bytes payload, struct buffe
     json_writer_init(&writer, out);
     json_write_object(&writer);
     if (!add->replace)
-        write_text(&writer, "id", add->id);
-    write_text(&writer, "name", add->name);
-    write_text(&writer, "delay", add->delay);
+        fields_write_text(&writer, "id", add->id);
+    fields_write_text(&writer, "name", add->name);
+    fields_write_text(&writer, "delay", add->delay);
     write_instant(&writer, "at", add->at);
-    write_text(&writer, "every", add->every);
-    write_text(&writer, "cron", add->cron);
-    write_text(&writer, "tz", add->tz);
-    write_text(&writer, "from", add->from);
+    fields_write_text(&writer, "every", add->every);
+    fields_write_text(&writer, "cron", add->cron);
+    fields_write_text(&writer, "tz", add->tz);
+    fields_write_text(&writer, "from", add->from);
     write_number(&writer, "repeat", add->repeat);
-    write_text(&writer, "misfire", add->misfire);
-    write_text(&writer, "overlap", add->overlap);
-    write_text(&writer, "jitter", add->jitter);
-    write_text(&writer, "timeout", add->timeout);
+    fields_write_text(&writer, "misfire", add->misfire);
+    fields_write_text(&writer, "overlap", add->overlap);
+    fields_write_text(&writer, "jitter", add->jitter);
+    fields_write_text(&writer, "timeout", add->timeout);
     write_groups(&writer, add);
     if (payload.size > 0) {
         json_write_key(&writer, "payload");
@@ -324,8 +282,7 @@ const struct command add_command = {
     .after = "example: tocsin add --delay 5m --queue mail --payload '{\"to\":\"ada\"}'\n"
              "         tocsin add --id nightly --cron '0 3 * * *' --tz Europe/Berlin\n"
              "         tocsin add --batch tasks.ndjson\n",
-    .rows = rows,
-    .row_count = sizeof rows / sizeof rows[0],
+    COMMAND_ROWS(rows),
     .client = true,
     .run = add_run,
 };

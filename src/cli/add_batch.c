@@ -136,21 +136,15 @@ static int read_lines(struct batch *batch, FILE *in)
     return code == EXIT_DONE ? send_piece(batch) : code;
 }
 
-__attribute__((format(printf, 1, 0))) static void note(const char *format, uint64_t count)
-{
-    char text[120];
-    (void)snprintf(text, sizeof text, format, figure_count(count).text);
-    error_note("add", text);
-}
-
 static int summarize(const struct batch *batch, int code)
 {
     double seconds = (double)(clock_now_us() - batch->progress.started_us) / 1e6;
     if (batch->refused > TOLD_MAX)
-        note("and %s more like that", batch->refused - TOLD_MAX);
+        error_note("add", "and %s more like that", figure_count(batch->refused - TOLD_MAX).text);
     if (code != EXIT_DONE)
-        note("before that, %s were added; give an --idempotency-key to be able to ask again",
-             batch->added);
+        error_note("add",
+                   "before that, %s were added; give an --idempotency-key to be able to ask again",
+                   figure_count(batch->added).text);
     else if (!batch->client->json)
         (void)printf("%s added, %s refused, in %.2f s\n", figure_count(batch->added).text,
                      figure_count(batch->refused).text, seconds);

@@ -19,7 +19,6 @@
 #include "cli/lateness.h"
 #include "cli/progress.h"
 #include "cli/when.h"
-#include "schedule/duration.h"
 
 enum {
     CONNECTIONS_MAX = 256,
@@ -95,17 +94,12 @@ static bool read_payload(const char *value, void *into)
 
 static bool read_spread(const char *value, void *into)
 {
-    struct tocsin_why why;
-    uint64_t *ms = &((struct bench *)into)->spread_ms;
-    return duration_parse(value, strlen(value), ms, &why) == TOCSIN_OK && *ms <= 3600000;
+    return options_time(value, 0, 3600000, &((struct bench *)into)->spread_ms);
 }
 
 static bool read_limit(const char *value, void *into)
 {
-    struct tocsin_why why;
-    uint64_t *ms = &((struct bench *)into)->limit_ms;
-    return duration_parse(value, strlen(value), ms, &why) == TOCSIN_OK && *ms >= 1000 &&
-           *ms <= 7200000;
+    return options_time(value, 1000, 7200000, &((struct bench *)into)->limit_ms);
 }
 
 static const struct option_row rows[] = {
@@ -399,8 +393,7 @@ const struct command bench_command = {
              "rates and how late they reached a worker. The tasks go to a queue of their own.\n"
              "The load generator is one thread and shares the machine: measure with care.\n",
     .after = "example: tocsin bench --tasks 50000 --connections 64\n",
-    .rows = rows,
-    .row_count = sizeof rows / sizeof rows[0],
+    COMMAND_ROWS(rows),
     .client = true,
     .run = bench_run,
 };

@@ -2,11 +2,10 @@
 /* tocsin cancel, pause, resume, fire: the same change of each task that is named. What is
  * refused is said, and the others are done all the same. */
 
-#include <string.h>
-
 #include "base/json_write.h"
 #include "cli/client.h"
 #include "cli/command_list.h"
+#include "cli/fields.h"
 #include "cli/task_text.h"
 #include "cli/when.h"
 
@@ -14,26 +13,15 @@ struct change {
     struct client_options client; /* first */
     const char *if_match;
     const char *until;
+    const char *method;
+    const char *after;
 };
-
-static bool read_if_match(const char *value, void *into)
-{
-    uint64_t rev;
-    ((struct change *)into)->if_match = value;
-    return options_whole(value, 0, INT64_MAX, &rev);
-}
-
-static bool read_until(const char *value, void *into)
-{
-    ((struct change *)into)->until = value;
-    return value[0] != '\0';
-}
 
 static const struct option_row rows[] = {
     {"--if-match", "REV", "only when it still has this revision", "a revision, a whole number",
-     read_if_match},
+     options_read_whole, offsetof(struct change, if_match)},
     {"--until", "TIME", "resumes by itself then", "a time such as 2026-11-15T13:00:00Z",
-     read_until},
+     options_read_filled, offsetof(struct change, until)},
 };
 
 enum { PLAIN_ROWS = 1, PAUSE_ROWS = 2 };
@@ -41,32 +29,25 @@ enum { PLAIN_ROWS = 1, PAUSE_ROWS = 2 };
 static void write_until(const char *until, struct buffer *out)
 {
     struct json_writer writer;
-    uint64_t ms;
     json_writer_init(&writer, out);
     json_write_object(&writer);
-    json_write_key(&writer, "until");
-    if (options_whole(until, 0, INT64_MAX, &ms))
-        json_write_uint64(&writer, ms);
-    else
-        json_write_text(&writer, until);
+    fields_write_instant(&writer, "until", until);
     json_write_object_end(&writer);
 }
 
-static int change_one(struct client *client, const struct change *change, const char *method,
-                      const char *after, const char *id)
+static int change_one(struct client *client, const void *arg, const char *id)
 {
+    const struct change *change = arg;
     char path[CLIENT_PATH_BYTES_MAX];
     char match[64];
     struct buffer body;
-    if (!client_path(client, "/v1/tasks/", id, after, path))
+    if (!client_path(client, "/v1/tasks/", id, change->after, path))
         return EXIT_USAGE;
-    struct call_request request = {.method = method, .path = path};
+    struct call_request request = {.method = change->method, .path = path};
     buffer_init(&body, CLIENT_PATH_BYTES_MAX);
     if (change->until != NULL) {
         write_until(change->until, &body);
         request.body = (struct bytes){body.data, body.size};
-    } else if (strcmp(method, "POST") == 0) {
-        request.body = bytes_of("{}");
     }
     if (change->if_match != NULL) {
         (void)snprintf(match, sizeof match, "If-Match: \"%.20s\"", change->if_match);
@@ -84,20 +65,12 @@ static int change_one(struct client *client, const struct change *change, const 
 static int change_all(const struct command *command, int argc, char **argv, const char *method,
                       const char *after)
 {
-    struct change change = {.if_match = NULL};
+    struct change change = {.method = method, .after = after};
     struct words words = {argc, argv};
-    struct client client;
     int code;
-    int worst = EXIT_DONE;
     if (!command_begin(command, &words, &change, &code))
         return code;
-    worst = client_init(&client, command, &change.client);
-    for (int i = 0; i < words.count && (worst == EXIT_DONE || worst == EXIT_REFUSED); i++) {
-        code = change_one(&client, &change, method, after, words.at[i]);
-        worst = code > worst ? code : worst;
-    }
-    client_release(&client);
-    return worst;
+    return client_each(command, &change.client, &words, change_one, &change);
 }
 
 static int cancel_run(int argc, char **argv)

@@ -9,7 +9,6 @@
 #include "cli/error.h"
 #include "cli/fields.h"
 #include "cli/table.h"
-#include "schedule/duration.h"
 
 enum { TIMEOUT_DEFAULT_MS = 30000, PROBLEM_BYTES = 600, HOLDER_BYTES = 256 };
 
@@ -23,42 +22,22 @@ static bool read_url(const char *value, void *into)
     return strncmp(value, "http://", 7) == 0 || strncmp(value, "https://", 8) == 0;
 }
 
-static bool read_token_file(const char *value, void *into)
-{
-    ((struct client_options *)into)->token_file = value;
-    return true;
-}
-
-static bool read_ca_file(const char *value, void *into)
-{
-    ((struct client_options *)into)->ca_file = value;
-    return true;
-}
-
 static bool read_timeout(const char *value, void *into)
 {
-    struct client_options *options = into;
-    struct tocsin_why why;
-    return duration_parse(value, strlen(value), &options->timeout_ms, &why) == TOCSIN_OK &&
-           options->timeout_ms > 0 && options->timeout_ms <= 3600000;
-}
-
-static bool read_json(const char *value, void *into)
-{
-    (void)value;
-    ((struct client_options *)into)->json = true;
-    return true;
+    return options_time(value, 1, 3600000, &((struct client_options *)into)->timeout_ms);
 }
 
 const struct option_row client_rows[] = {
     {"--url", "URL", "where it is (TOCSIN_URL, or http://127.0.0.1:7400)",
      "a URL such as http://127.0.0.1:7400", read_url},
-    {"--token-file", "FILE", "a file with the token (or TOCSIN_TOKEN)", "a file", read_token_file},
+    {"--token-file", "FILE", "a file with the token (or TOCSIN_TOKEN)", "a file", options_read_text,
+     offsetof(struct client_options, token_file)},
     {"--ca-file", "FILE", "whom to trust about an https server (the system's)",
-     "a file of certificates", read_ca_file},
+     "a file of certificates", options_read_text, offsetof(struct client_options, ca_file)},
     {"--request-timeout", "TIME", "how long to wait for an answer (30s)",
      "a duration such as 30s, at most 1h", read_timeout},
-    {"--json", NULL, "print the server's JSON as it is; errors too, on stderr", "", read_json},
+    {"--json", NULL, "print the server's JSON as it is; errors too, on stderr", "",
+     options_read_flag, offsetof(struct client_options, json)},
 };
 
 const size_t client_row_count = sizeof client_rows / sizeof client_rows[0];
@@ -150,12 +129,11 @@ struct problem {
 static void name_holder(struct bytes body, struct problem *problem)
 {
     char holder[HOLDER_BYTES];
-    char clean[HOLDER_BYTES];
     if (!fields_text(body, "holder", holder, sizeof holder))
         return;
-    table_clean(holder, clean, sizeof clean);
+    table_clean(holder, holder, sizeof holder);
     (void)snprintf(problem->detail, sizeof problem->detail, "%s%s has it",
-                   strcmp(problem->code, "FENCED") == 0 ? "it is not yours: " : "", clean);
+                   strcmp(problem->code, "FENCED") == 0 ? "it is not yours: " : "", holder);
 }
 
 static void read_problem(const struct call *call, struct problem *ret_problem)
@@ -216,7 +194,21 @@ int client_ask(struct client *client, const struct call_request *request)
     struct call_request timed = *request;
     if (timed.timeout_ms == 0)
         timed.timeout_ms = client->timeout_ms;
+    if (timed.body.at == NULL && strcmp(timed.method, "POST") == 0)
+        timed.body = bytes_of("{}");
     return client_judge(client, client->call, call_run(client->call, &timed));
+}
+
+void client_note_answer(const struct client *client, const struct call *call, enum call_end end,
+                        bool *away)
+{
+    bool here = end == CALL_ANSWERED;
+    if (here && *away)
+        error_note(client->command->name, "the server is back");
+    else if (!here && !*away)
+        error_note(client->command->name, "no answer from %s: %s; trying again", client->url,
+                   call_why(call));
+    *away = !here;
 }
 
 void client_print(const struct client *client)
@@ -296,4 +288,19 @@ int client_show(const struct command *command, int argc, char **argv, const char
         code = print(&client);
     client_release(&client);
     return code;
+}
+
+int client_each(const struct command *command, const struct client_options *options,
+                const struct words *words,
+                int (*one)(struct client *client, const void *arg, const char *word),
+                const void *arg)
+{
+    struct client client;
+    int worst = client_init(&client, command, options);
+    for (int i = 0; i < words->count && (worst == EXIT_DONE || worst == EXIT_REFUSED); i++) {
+        int code = one(&client, arg, words->at[i]);
+        worst = code > worst ? code : worst;
+    }
+    client_release(&client);
+    return worst;
 }

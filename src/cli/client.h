@@ -41,12 +41,17 @@ int client_init(struct client *client, const struct command *command,
                 const struct client_options *options);
 void client_release(struct client *client);
 
-/* EXIT_DONE: a 2xx, whose body is call_body(client->call). Else it has been said. */
+/* EXIT_DONE: a 2xx, whose body is call_body(client->call). Else it has been said. A POST without a
+ * body says {}. */
 int client_ask(struct client *client, const struct call_request *request);
 /* The same for a call that has ended. */
 int client_judge(const struct client *client, const struct call *call, enum call_end end);
 /* The problem as a sentence: "there is no such task (404 NOT_FOUND)". */
 void client_problem(const struct call *call, char *ret_text, size_t room);
+
+/* For what goes on when the server goes: one note when it does, one when it is back. */
+void client_note_answer(const struct client *client, const struct call *call, enum call_end end,
+                        bool *away);
 
 /* The answer on stdout, with a line's end. */
 void client_print(const struct client *client);
@@ -54,6 +59,13 @@ void client_print(const struct client *client);
  * --json print does, whose answer is the exit code. */
 int client_show(const struct command *command, int argc, char **argv, const char *before,
                 const char *after, int (*print)(const struct client *client));
+
+/* Asks for one word after the other. What is refused has been said by one, whose answer is an exit
+ * code, and the others are done all the same. */
+int client_each(const struct command *command, const struct client_options *options,
+                const struct words *words,
+                int (*one)(struct client *client, const void *arg, const char *word),
+                const void *arg);
 
 /* "/v1/tasks/" id "/pause", the middle coded for a path. False: too long, and said. */
 bool client_path(struct client *client, const char *before, const char *id, const char *after,

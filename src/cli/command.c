@@ -142,7 +142,7 @@ static int apply(const struct command *command, const struct option_row *option,
                              value);
     if (option->argument != NULL && value == NULL)
         return command_usage(command, "%s needs a value: %s", option->name, option->allowed);
-    if (!option->read(value, into))
+    if (!option->read(value, (char *)into + option->at))
         return command_usage(command, "%s '%.100s' is not allowed: it takes %s", option->name,
                              value, option->allowed);
     return EXIT_DONE;

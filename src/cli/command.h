@@ -6,7 +6,7 @@
  * the exit code of the process:
  *
  *     struct words words = {argc, argv};
- *     struct show show = {.client = CLIENT_OPTIONS};
+ *     struct show show = {0};
  *     int code;
  *     if (!command_begin(&show_command, &words, &show, &code))
  *         return code;
@@ -43,6 +43,9 @@ struct command {
     const struct command *const *verbs; /* NULL: none, and then there is run. NULL ends them. */
     int (*run)(int argc, char **argv);  /* beside verbs: of words that are none */
 };
+
+/* Its options, in the constant: COMMAND_ROWS(ls_rows). */
+#define COMMAND_ROWS(table) .rows = (table), .row_count = sizeof(table) / sizeof(table)[0]
 
 enum { COMMAND_WORDS_ANY = 1 << 30 };
 

@@ -2,7 +2,6 @@
 /* tocsin countdown: time that runs out for somebody. All but watch are here. */
 
 #include <inttypes.h>
-#include <string.h>
 
 #include "base/json_write.h"
 #include "cli/clock_face.h"
@@ -57,74 +56,32 @@ struct start {
     const char *kind;
 };
 
-static bool read_owner(const char *value, void *into)
-{
-    ((struct start *)into)->owner = value;
-    return value[0] != '\0';
-}
-
-static bool read_for(const char *value, void *into)
-{
-    uint64_t ms;
-    ((struct start *)into)->duration = value;
-    return options_duration(value, &ms);
-}
-
-static bool read_deadline(const char *value, void *into)
-{
-    ((struct start *)into)->deadline = value;
-    return value[0] != '\0';
-}
-
-static bool read_version(const char *value, void *into)
-{
-    ((struct start *)into)->version = value;
-    return value[0] != '\0';
-}
-
-static bool read_kind(const char *value, void *into)
-{
-    ((struct start *)into)->kind = value;
-    return value[0] != '\0';
-}
-
 static const struct option_row start_rows[] = {
-    {"--owner", "WHO", "whose time runs; needed", "a name", read_owner},
-    {"--for", "TIME", "how long: 30s, 1h30m, PT5M", "a duration such as 30s", read_for},
+    {"--owner", "WHO", "whose time runs; needed", "a name", options_read_filled,
+     offsetof(struct start, owner)},
+    {"--for", "TIME", "how long: 30s, 1h30m, PT5M", "a duration such as 30s", options_read_duration,
+     offsetof(struct start, duration)},
     {"--deadline", "INSTANT", "or until when: 2026-11-15T13:00:00+08:00, or epoch ms",
-     "a time such as 2026-11-15T13:00:00Z", read_deadline},
+     "a time such as 2026-11-15T13:00:00Z", options_read_filled, offsetof(struct start, deadline)},
     {"--version", "TEXT", "which turn it is; the same one keeps its deadline (without: a new one)",
-     "a text", read_version},
-    {"--kind", "KIND", "what is told at the deadline (event)", "a text", read_kind},
+     "a text", options_read_filled, offsetof(struct start, version)},
+    {"--kind", "KIND", "what is told at the deadline (event)", "a text", options_read_filled,
+     offsetof(struct start, kind)},
 };
-
-static void write_field(struct json_writer *writer, const char *name, const char *text)
-{
-    if (text == NULL)
-        return;
-    json_write_key(writer, name);
-    json_write_text(writer, text);
-}
 
 static void write_wish(const struct start *start, struct buffer *out)
 {
     struct json_writer writer;
     char now[VERSION_BYTES];
-    uint64_t ms;
     /* Whoever names no turn means a new one, also when the last one of the key has just expired. */
     (void)snprintf(now, sizeof now, "%" PRId64, when_now_ms());
     json_writer_init(&writer, out);
     json_write_object(&writer);
-    write_field(&writer, "owner", start->owner);
-    write_field(&writer, "for", start->duration);
-    if (start->deadline != NULL && options_whole(start->deadline, 0, INT64_MAX, &ms)) {
-        json_write_key(&writer, "deadline_ms");
-        json_write_uint64(&writer, ms);
-    } else {
-        write_field(&writer, "deadline_ms", start->deadline);
-    }
-    write_field(&writer, "version", start->version != NULL ? start->version : now);
-    write_field(&writer, "kind", start->kind);
+    fields_write_text(&writer, "owner", start->owner);
+    fields_write_text(&writer, "for", start->duration);
+    fields_write_instant(&writer, "deadline_ms", start->deadline);
+    fields_write_text(&writer, "version", start->version != NULL ? start->version : now);
+    fields_write_text(&writer, "kind", start->kind);
     json_write_object_end(&writer);
 }
 
@@ -193,8 +150,7 @@ static const struct command start_command = {
         "start is a new turn: it is then the time in ms.\n",
     .after = "example: tocsin countdown start table-1 --owner ada --for 30s\n"
              "         tocsin countdown start table-1 --owner ada --for 30s --version game-7:3\n",
-    .rows = start_rows,
-    .row_count = sizeof start_rows / sizeof start_rows[0],
+    COMMAND_ROWS(start_rows),
     .word_name = word_name,
     .words_min = 1,
     .words_max = 1,
@@ -247,8 +203,7 @@ static const struct command ls_verb = {
     .about = "Lists countdowns, what changed last at the end. With --json: a page of the\n"
              "server's JSON a line.\n",
     .after = "example: tocsin countdown ls\n",
-    .rows = ls_rows,
-    .row_count = sizeof ls_rows / sizeof ls_rows[0],
+    COMMAND_ROWS(ls_rows),
     .client = true,
     .run = ls_run,
 };
@@ -257,63 +212,56 @@ static const struct command ls_verb = {
 
 /* How one of them asks, and what it says that has become of it; NULL: the state. */
 struct change {
-    const struct command *command;
     const char *method;
     const char *after;
     const char *state;
+    struct bytes body;
 };
 
-static int change_one(struct client *client, const struct change *change, struct bytes body,
-                      const char *key)
+static int change_one(struct client *client, const void *arg, const char *key)
 {
+    const struct change *change = arg;
     char path[CLIENT_PATH_BYTES_MAX];
     if (!client_path(client, "/v1/countdowns/", key, change->after, path))
         return EXIT_USAGE;
     int code = client_ask(
-        client, &(struct call_request){.method = change->method, .path = path, .body = body});
+        client,
+        &(struct call_request){.method = change->method, .path = path, .body = change->body});
     if (code == EXIT_DONE)
         print_line(client, change->state);
     return code;
 }
 
-static int change_all(const struct change *change, int argc, char **argv)
+static int change_all(const struct command *command, int argc, char **argv,
+                      const struct change *change)
 {
     struct client_options options = {0};
     struct words words = {argc, argv};
-    struct client client;
-    struct bytes body = strcmp(change->method, "POST") == 0 ? bytes_of("{}") : (struct bytes){0};
     int code;
-    if (!command_begin(change->command, &words, &options, &code))
+    if (!command_begin(command, &words, &options, &code))
         return code;
-    int worst = client_init(&client, change->command, &options);
-    for (int i = 0; i < words.count && (worst == EXIT_DONE || worst == EXIT_REFUSED); i++) {
-        code = change_one(&client, change, body, words.at[i]);
-        worst = code > worst ? code : worst;
-    }
-    client_release(&client);
-    return worst;
+    return client_each(command, &options, &words, change_one, change);
 }
 
 static int stop_run(int argc, char **argv)
 {
-    return change_all(&(struct change){&stop_command, "DELETE", "", "stopped"}, argc, argv);
+    return change_all(&stop_command, argc, argv, &(struct change){"DELETE", "", "stopped"});
 }
 
 static int pause_run(int argc, char **argv)
 {
-    return change_all(&(struct change){&pause_verb, "POST", "/pause", NULL}, argc, argv);
+    return change_all(&pause_verb, argc, argv, &(struct change){"POST", "/pause"});
 }
 
 static int resume_run(int argc, char **argv)
 {
-    return change_all(&(struct change){&resume_verb, "POST", "/resume", NULL}, argc, argv);
+    return change_all(&resume_verb, argc, argv, &(struct change){"POST", "/resume"});
 }
 
 static int give_run(int argc, char **argv)
 {
     struct client_options options = {0};
     struct words words = {argc, argv};
-    struct client client;
     struct buffer body;
     struct json_writer writer;
     uint64_t ms;
@@ -325,54 +273,39 @@ static int give_run(int argc, char **argv)
     buffer_init(&body, CLIENT_PATH_BYTES_MAX);
     json_writer_init(&writer, &body);
     json_write_object(&writer);
-    write_field(&writer, "ms", words.at[1]);
+    fields_write_text(&writer, "ms", words.at[1]);
     json_write_object_end(&writer);
-    code = client_init(&client, &give_command, &options);
-    if (code == EXIT_DONE)
-        code = change_one(&client, &(struct change){&give_command, "POST", "/give", NULL},
-                          (struct bytes){body.data, body.size}, words.at[0]);
-    client_release(&client);
+    words.count = 1;
+    code = client_each(&give_command, &options, &words, change_one,
+                       &(struct change){"POST", "/give", NULL, {body.data, body.size}});
     buffer_release(&body);
     return code;
 }
 
+/* What the three have in common; of each only its words differ. */
+#define CHANGE_OF_COUNTDOWNS(verb)                                                                 \
+    .name = "countdown " #verb, .usage = "KEY... [OPTION...]", .word_name = word_name,             \
+    .words_min = 1, .words_max = COMMAND_WORDS_ANY, .client = true, .run = verb##_run
+
 static const struct command stop_command = {
-    .name = "countdown stop",
+    CHANGE_OF_COUNTDOWNS(stop),
     .text = "stop them; they do not come back",
-    .usage = "KEY... [OPTION...]",
     .about = "Stops countdowns: nothing happens at their deadlines.\n",
     .after = "example: tocsin countdown stop table-1 table-2\n",
-    .word_name = word_name,
-    .words_min = 1,
-    .words_max = COMMAND_WORDS_ANY,
-    .client = true,
-    .run = stop_run,
 };
 
 static const struct command pause_verb = {
-    .name = "countdown pause",
+    CHANGE_OF_COUNTDOWNS(pause),
     .text = "hold their clocks",
-    .usage = "KEY... [OPTION...]",
     .about = "Pauses countdowns: what is left stays left.\n",
     .after = "example: tocsin countdown pause table-1\n",
-    .word_name = word_name,
-    .words_min = 1,
-    .words_max = COMMAND_WORDS_ANY,
-    .client = true,
-    .run = pause_run,
 };
 
 static const struct command resume_verb = {
-    .name = "countdown resume",
+    CHANGE_OF_COUNTDOWNS(resume),
     .text = "let them go on with what was left",
-    .usage = "KEY... [OPTION...]",
     .about = "Resumes paused countdowns, with what was left.\n",
     .after = "example: tocsin countdown resume table-1\n",
-    .word_name = word_name,
-    .words_min = 1,
-    .words_max = COMMAND_WORDS_ANY,
-    .client = true,
-    .run = resume_run,
 };
 
 static const struct command give_command = {

@@ -9,13 +9,6 @@
 #include "cli/task_text.h"
 #include "cli/when.h"
 
-static void take_text(struct bytes json, const char *name, char ret_text[COUNTDOWN_TEXT_BYTES])
-{
-    char text[COUNTDOWN_TEXT_BYTES] = "";
-    (void)fields_text(json, name, text, sizeof text);
-    table_clean(text, ret_text, COUNTDOWN_TEXT_BYTES);
-}
-
 bool countdown_text_read(struct bytes json, struct countdown_text *ret_it)
 {
     struct countdown_text it = {.rev = 0};
@@ -24,10 +17,10 @@ bool countdown_text_read(struct bytes json, struct countdown_text *ret_it)
         !fields_int64(json, "left_ms", &left_ms) || left_ms < 0)
         return false;
     it.left_ms = (uint64_t)left_ms;
-    take_text(json, "key", it.key);
-    take_text(json, "owner", it.owner);
-    take_text(json, "version", it.version);
-    take_text(json, "kind", it.kind);
+    fields_clean(json, "key", it.key, sizeof it.key);
+    fields_clean(json, "owner", it.owner, sizeof it.owner);
+    fields_clean(json, "version", it.version, sizeof it.version);
+    fields_clean(json, "kind", it.kind, sizeof it.kind);
     (void)fields_int64(json, "deadline_ms", &it.deadline_ms);
     (void)fields_int64(json, "started_ms", &it.started_ms);
     (void)fields_int64(json, "expired_ms", &it.expired_ms);

@@ -170,15 +170,15 @@ static void set_whole(struct watch *watch, const struct countdown_text *before)
 
 static void say_away(struct watch *watch, bool away, const struct call *call)
 {
-    char text[400];
     if (watch->away == away)
         return;
     watch->away = away;
     if (!watch->client.json)
         return;
-    (void)snprintf(text, sizeof text, away ? "reconnecting: %.300s" : "the server is back",
-                   away ? call_why(call) : "");
-    error_note(watch->client.command->name, text);
+    if (away)
+        error_note(watch->client.command->name, "reconnecting: %.300s", call_why(call));
+    else
+        error_note(watch->client.command->name, "the server is back");
 }
 
 static void end_expired(struct live *live)

@@ -33,14 +33,6 @@ static bool read_seed(const char *value, void *into)
     return options_whole(value, 0, UINT64_MAX, &options->seed);
 }
 
-static bool read_json(const char *value, void *into)
-{
-    struct demo_options *options = into;
-    (void)value;
-    options->json = true;
-    return true;
-}
-
 static const struct option_row rows[] = {
     {"--seconds", "N", "how long to run (15)", "a number from 0.1 to 86400", read_seconds},
     {"--geometry", "NAME", "levels of the wheel: fine, default, game or order (fine)",
@@ -49,7 +41,8 @@ static const struct option_row rows[] = {
      "a whole number from 100 to 1000000", read_timers},
     {"--seed", "N", "another random load (1)", "a whole number from 0 to 18446744073709551615",
      read_seed},
-    {"--json", NULL, "no live view, and the summary as one JSON object", "", read_json},
+    {"--json", NULL, "no live view, and the summary as one JSON object", "", options_read_flag,
+     offsetof(struct demo_options, json)},
 };
 
 const struct command demo_command = {
@@ -64,8 +57,7 @@ const struct command demo_command = {
              "exit codes: 0 all well; 1 a timer came early, was lost, came when it should\n"
              "not, or the recount of the wheel failed; 2 usage\n"
              "environment: NO_COLOR\n",
-    .rows = rows,
-    .row_count = sizeof rows / sizeof rows[0],
+    COMMAND_ROWS(rows),
     .run = demo_run,
 };
 

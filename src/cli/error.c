@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/error.h"
 
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "base/json_write.h"
+#include "cli/fields.h"
 
-enum { LINE_BYTES_MAX = 64 * 1024 };
+enum { LINE_BYTES_MAX = 64 * 1024, NOTE_BYTES_MAX = 1200 };
 
 static bool as_json; /* set once, before anything can go wrong */
 
@@ -17,14 +18,6 @@ void error_choose(int count, char **words)
         as_json = as_json || strcmp(words[i], "--json") == 0;
 }
 
-static void write_field(struct json_writer *writer, const char *name, const char *text)
-{
-    if (text == NULL)
-        return;
-    json_write_key(writer, name);
-    json_write_text(writer, text);
-}
-
 static void write_line(const struct cli_error *error, const char *note)
 {
     struct buffer line;
@@ -32,16 +25,16 @@ static void write_line(const struct cli_error *error, const char *note)
     buffer_init(&line, LINE_BYTES_MAX);
     json_writer_init(&writer, &line);
     json_write_object(&writer);
-    write_field(&writer, "command", error->command);
-    write_field(&writer, "about", error->about);
+    fields_write_text(&writer, "command", error->command);
+    fields_write_text(&writer, "about", error->about);
     if (error->status != 0) {
         json_write_key(&writer, "status");
         json_write_int64(&writer, error->status);
     }
-    write_field(&writer, "code", error->code);
-    write_field(&writer, "detail", error->detail);
-    write_field(&writer, "hint", error->hint);
-    write_field(&writer, "note", note);
+    fields_write_text(&writer, "code", error->code);
+    fields_write_text(&writer, "detail", error->detail);
+    fields_write_text(&writer, "hint", error->hint);
+    fields_write_text(&writer, "note", note);
     json_write_object_end(&writer);
     (void)fprintf(stderr, "%.*s\n", (int)line.size, line.data);
     buffer_release(&line);
@@ -70,8 +63,13 @@ void error_tell(const struct cli_error *error)
                   error->hint != NULL ? error->hint : "");
 }
 
-void error_note(const char *command, const char *text)
+void error_note(const char *command, const char *format, ...)
 {
+    char text[NOTE_BYTES_MAX];
+    va_list arguments;
+    va_start(arguments, format);
+    (void)vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
     if (as_json) {
         write_line(&(struct cli_error){.command = command}, text);
         return;

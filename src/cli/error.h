@@ -27,6 +27,6 @@ struct cli_error {
 void error_choose(int count, char **words);
 void error_tell(const struct cli_error *error);
 /* No error, but to be known: "tocsin work: the server is back"; {"command":"work","note":"…"}. */
-void error_note(const char *command, const char *text);
+void error_note(const char *command, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 #endif

@@ -45,22 +45,19 @@ static void print_event(struct follow *follow, struct bytes event)
 {
     char type[64] = "";
     char kind[64] = "";
-    char key[512] = "";
-    char clean[512];
+    char key[512];
     char text[1001];
-    char clean_text[1001];
     int64_t at_ms = 0;
     int64_t seq = 0;
     struct bytes doc = {"", 0};
     (void)fields_text(event, "type", type, sizeof type);
     (void)fields_text(event, "kind", kind, sizeof kind);
-    (void)fields_text(event, "key", key, sizeof key);
+    fields_clean(event, "key", key, sizeof key);
     (void)fields_int64(event, "at_ms", &at_ms);
     (void)fields_int64(event, "seq", &seq);
     (void)fields_raw(event, "doc", &doc);
-    table_clean(key, clean, sizeof clean);
     (void)snprintf(text, sizeof text, "%.*s", (int)doc.size, doc.at);
-    table_clean(text, clean_text, sizeof clean_text);
+    table_clean(text, text, sizeof text);
     if (strcmp(type, "gap") == 0) {
         (void)printf("%sgap: older events have been given up%s\n", paint_on(PAINT_WARN),
                      paint_off());
@@ -68,8 +65,8 @@ static void print_event(struct follow *follow, struct bytes event)
     }
     follow->after = (uint64_t)seq;
     (void)printf("%s%" PRId64 " %s%s %s%s%s %s %s\n", paint_on(PAINT_DIM), seq,
-                 when_clock(at_ms).text, paint_off(), paint_on(PAINT_BOLD), type, paint_off(),
-                 clean, clean_text);
+                 when_clock(at_ms).text, paint_off(), paint_on(PAINT_BOLD), type, paint_off(), key,
+                 text);
 }
 
 /* False: that were enough. */
@@ -162,8 +159,7 @@ const struct command events_command = {
     .about = "Follows the events of the server, one a line, first those that it has kept. Which\n"
              "events there are is a setting of the server (history.tasks).\n",
     .after = "example: tocsin events --after 4711 --json\n",
-    .rows = rows,
-    .row_count = sizeof rows / sizeof rows[0],
+    COMMAND_ROWS(rows),
     .client = true,
     .run = events_run,
 };

@@ -2,6 +2,8 @@
 #include "cli/fields.h"
 
 #include "base/json_read.h"
+#include "cli/options.h"
+#include "cli/table.h"
 
 bool fields_raw(struct bytes object, const char *name, struct bytes *ret_value)
 {
@@ -54,6 +56,26 @@ bool fields_int64(struct bytes object, const char *name, int64_t *ret_value)
     return json_read_expect(&reader, JSON_READ_NUMBER) && json_read_int64(&reader, ret_value);
 }
 
+void fields_clean(struct bytes object, const char *name, char *ret_text, size_t room)
+{
+    ret_text[0] = '\0';
+    (void)fields_text(object, name, ret_text, room);
+    table_clean(ret_text, ret_text, room);
+}
+
+int64_t fields_number(struct bytes object, const char *name)
+{
+    int64_t value = 0;
+    (void)fields_int64(object, name, &value);
+    return value;
+}
+
+bool fields_true(struct bytes object, const char *name)
+{
+    struct bytes value;
+    return fields_raw(object, name, &value) && bytes_are(value, "true");
+}
+
 bool fields_item(struct bytes *left, struct bytes *ret_item)
 {
     struct json_reader reader;
@@ -72,4 +94,23 @@ bool fields_item(struct bytes *left, struct bytes *ret_item)
     const char *next = span.at + span.size;
     *left = (struct bytes){next, (size_t)(left->at + left->size - next)};
     return true;
+}
+
+void fields_write_text(struct json_writer *writer, const char *name, const char *text)
+{
+    if (text == NULL)
+        return;
+    json_write_key(writer, name);
+    json_write_text(writer, text);
+}
+
+void fields_write_instant(struct json_writer *writer, const char *name, const char *text)
+{
+    uint64_t ms;
+    if (text == NULL || !options_whole(text, 0, INT64_MAX, &ms)) {
+        fields_write_text(writer, name, text);
+        return;
+    }
+    json_write_key(writer, name);
+    json_write_uint64(writer, ms);
 }

@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/wait.h>
@@ -78,11 +77,10 @@ static int open_pipes(struct pipes *pipes, bool wants_result)
     return 0;
 }
 
-static int spawn(const struct pipes *pipes, char *const *command, char *const *environment,
-                 pid_t *ret_pid)
+int job_spawn(posix_spawn_file_actions_t *actions, char *const *command, char *const *environment,
+              pid_t *ret_pid)
 {
     posix_spawnattr_t how;
-    posix_spawn_file_actions_t files;
     sigset_t none;
     sigset_t standard;
     (void)sigemptyset(&none);
@@ -93,16 +91,23 @@ static int spawn(const struct pipes *pipes, char *const *command, char *const *e
     (void)posix_spawnattr_setpgroup(&how, 0);
     (void)posix_spawnattr_setsigmask(&how, &none);
     (void)posix_spawnattr_setsigdefault(&how, &standard);
+    (void)posix_spawn_file_actions_addclosefrom_np(actions, STDERR_FILENO + 1);
+    int problem = posix_spawnp(ret_pid, command[0], actions, &how, command, environment);
+    (void)posix_spawn_file_actions_destroy(actions);
+    (void)posix_spawnattr_destroy(&how);
+    return problem;
+}
+
+static int spawn(const struct pipes *pipes, char *const *command, char *const *environment,
+                 pid_t *ret_pid)
+{
+    posix_spawn_file_actions_t files;
     (void)posix_spawn_file_actions_init(&files);
     (void)posix_spawn_file_actions_adddup2(&files, pipes->in[0], STDIN_FILENO);
     (void)posix_spawn_file_actions_adddup2(&files, pipes->err[1], STDERR_FILENO);
     if (pipes->out[1] >= 0)
         (void)posix_spawn_file_actions_adddup2(&files, pipes->out[1], STDOUT_FILENO);
-    (void)posix_spawn_file_actions_addclosefrom_np(&files, STDERR_FILENO + 1);
-    int problem = posix_spawnp(ret_pid, command[0], &files, &how, command, environment);
-    (void)posix_spawn_file_actions_destroy(&files);
-    (void)posix_spawnattr_destroy(&how);
-    return problem;
+    return job_spawn(&files, command, environment, ret_pid);
 }
 
 int job_start(struct job *job, char *const *command, char *const *environment, struct bytes payload,

@@ -13,6 +13,7 @@
 #define TOCSIN_CLI_JOB_H
 
 #include <poll.h>
+#include <spawn.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -49,6 +50,11 @@ void job_release(struct job *job); /* kills what still runs */
 /* 0, or what the system said. payload is copied. The environment ends with NULL. */
 int job_start(struct job *job, char *const *command, char *const *environment, struct bytes payload,
               bool wants_result);
+
+/* Only starts one, in a process group of its own, with signals as usual and no descriptor above 2,
+ * after these actions, which it releases. 0, or what the system said. */
+int job_spawn(posix_spawn_file_actions_t *actions, char *const *command, char *const *environment,
+              pid_t *ret_pid);
 
 /* Ours, with these variables ("NAME=value") in it, or instead of ours. Ended by NULL, to be freed;
  * NULL: no memory. */

@@ -67,54 +67,10 @@ static bool read_prefix(const char *value, void *into)
     return add_source(into, PREFIX, value);
 }
 
-static bool read_name(const char *value, void *into)
-{
-    ((struct keep *)into)->name = value;
-    return value[0] != '\0';
-}
-
-static bool read_ttl(const char *value, void *into)
-{
-    uint64_t ms;
-    ((struct keep *)into)->ttl = value;
-    return options_duration(value, &ms);
-}
-
-static bool read_every(const char *value, void *into)
-{
-    uint64_t ms;
-    ((struct keep *)into)->every = value;
-    return options_duration(value, &ms);
-}
-
-static bool read_until(const char *value, void *into)
-{
-    ((struct keep *)into)->until = value;
-    return value[0] != '\0';
-}
-
-static bool read_steps(const char *value, void *into)
-{
-    ((struct keep *)into)->steps = value;
-    return value[0] != '\0';
-}
-
 static bool read_while(const char *value, void *into)
 {
     ((struct keep *)into)->condition = value;
     return value[0] != '\0' && value[0] != '=' && strcmp(value, "!") != 0;
-}
-
-static bool read_owner(const char *value, void *into)
-{
-    ((struct keep *)into)->owner = value;
-    return true;
-}
-
-static bool read_redis(const char *value, void *into)
-{
-    ((struct keep *)into)->redis = value;
-    return value[0] != '\0';
 }
 
 static bool read_max_retries(const char *value, void *into)
@@ -124,72 +80,36 @@ static bool read_max_retries(const char *value, void *into)
     return options_whole(value, 0, 1000000, &keep->max_retries);
 }
 
-static bool read_shorten(const char *value, void *into)
-{
-    (void)value;
-    ((struct keep *)into)->shorten = true;
-    return true;
-}
-
-static bool read_persistent(const char *value, void *into)
-{
-    (void)value;
-    ((struct keep *)into)->persistent = true;
-    return true;
-}
-
-static bool read_wait(const char *value, void *into)
-{
-    (void)value;
-    ((struct keep *)into)->wait = true;
-    return true;
-}
-
 static const struct option_row keep_rows[] = {
     {"--ttl", "TIME", "how long they live from each renewal on (as the server is set: 5m)",
-     "a duration such as 5m", read_ttl},
+     "a duration such as 5m", options_read_duration, offsetof(struct keep, ttl)},
     {"--every", "TIME", "how often; below the ttl (a third of it)", "a duration such as 2m",
-     read_every},
+     options_read_duration, offsetof(struct keep, every)},
     {"--key", "KEY", "also this one, whatever is in its name", "a key", read_key},
     {"--prefix", "TEXT", "also all that begin with this", "the beginning of keys", read_prefix},
     {"--until", "INSTANT", "only until then: RFC 3339, or epoch ms",
-     "a time such as 2026-11-15T13:00:00Z", read_until},
+     "a time such as 2026-11-15T13:00:00Z", options_read_filled, offsetof(struct keep, until)},
     {"--steps", "STEPS", "10x5m,10m: ten times for 5m, then for 10m", "steps such as 10x5m,10m",
-     read_steps},
+     options_read_filled, offsetof(struct keep, steps)},
     {"--while", "KEY[=VALUE]", "as long as it is there, or has this value; !KEY: is not there",
      "a key, KEY=VALUE or !KEY", read_while},
     {"--owner", "VALUE", "only keys with this value; another's ends it: LOST", "a text",
-     read_owner},
-    {"--redis", "NAME", "on this server of the configuration (default)", "a name", read_redis},
-    {"--name", "TEXT", "what it is for", "a text", read_name},
+     options_read_text, offsetof(struct keep, owner)},
+    {"--redis", "NAME", "on this server of the configuration (default)", "a name",
+     options_read_filled, offsetof(struct keep, redis)},
+    {"--name", "TEXT", "what it is for", "a text", options_read_filled,
+     offsetof(struct keep, name)},
     {"--max-retries", "N", "so many rounds in a row may fail (3)",
      "a whole number from 0 to 1000000", read_max_retries},
-    {"--shorten", NULL, "also keys that live longer than that", "", read_shorten},
-    {"--persistent", NULL, "also keys that live for ever", "", read_persistent},
-    {"--wait", NULL, "for the first round, and say what became of the keys", "", read_wait},
+    {"--shorten", NULL, "also keys that live longer than that", "", options_read_flag,
+     offsetof(struct keep, shorten)},
+    {"--persistent", NULL, "also keys that live for ever", "", options_read_flag,
+     offsetof(struct keep, persistent)},
+    {"--wait", NULL, "for the first round, and say what became of the keys", "", options_read_flag,
+     offsetof(struct keep, wait)},
 };
 
 /* ---- as JSON */
-
-static void write_field(struct json_writer *writer, const char *name, const char *text)
-{
-    if (text == NULL)
-        return;
-    json_write_key(writer, name);
-    json_write_text(writer, text);
-}
-
-/* An instant: a number is one. */
-static void write_instant(struct json_writer *writer, const char *name, const char *text)
-{
-    uint64_t ms;
-    if (!options_whole(text, 0, INT64_MAX, &ms)) {
-        write_field(writer, name, text);
-        return;
-    }
-    json_write_key(writer, name);
-    json_write_uint64(writer, ms);
-}
 
 static void write_keys(struct json_writer *writer, const struct keep *keep)
 {
@@ -213,7 +133,7 @@ static void write_sources(struct json_writer *writer, const struct keep *keep)
         return;
     }
     if (keep->count == 1) {
-        write_field(writer, names[keep->sources[0].type], keep->sources[0].text);
+        fields_write_text(writer, names[keep->sources[0].type], keep->sources[0].text);
         return;
     }
     json_write_key(writer, "any");
@@ -227,7 +147,7 @@ static void write_sources(struct json_writer *writer, const struct keep *keep)
         if (keep->sources[i].type == KEY)
             continue;
         json_write_object(writer);
-        write_field(writer, names[keep->sources[i].type], keep->sources[i].text);
+        fields_write_text(writer, names[keep->sources[i].type], keep->sources[i].text);
         json_write_object_end(writer);
     }
     json_write_array_end(writer);
@@ -271,7 +191,7 @@ static void write_condition(struct json_writer *writer, const char *text)
     json_write_key(writer, "key");
     json_write_string(writer, text, sign != NULL ? (size_t)(sign - text) : strlen(text));
     if (sign != NULL) {
-        write_field(writer, "equals", sign + 1);
+        fields_write_text(writer, "equals", sign + 1);
     } else {
         json_write_key(writer, "exists");
         json_write_bool(writer, !absent);
@@ -288,12 +208,11 @@ static void write_strategy(struct json_writer *writer, const struct keep *keep)
         return; /* as the server is configured */
     json_write_key(writer, "strategy");
     json_write_object(writer);
-    write_field(writer, "type", type);
-    write_field(writer, "ttl", keep->ttl);
+    fields_write_text(writer, "type", type);
+    fields_write_text(writer, "ttl", keep->ttl);
     if (keep->steps != NULL)
         write_steps(writer, keep->steps);
-    if (keep->until != NULL)
-        write_instant(writer, "at", keep->until);
+    fields_write_instant(writer, "at", keep->until);
     if (keep->condition != NULL)
         write_condition(writer, keep->condition);
     json_write_object_end(writer);
@@ -304,16 +223,16 @@ static void write_wish(const struct keep *keep, struct buffer *out)
     struct json_writer writer;
     json_writer_init(&writer, out);
     json_write_object(&writer);
-    write_field(&writer, "name", keep->name);
+    fields_write_text(&writer, "name", keep->name);
     write_sources(&writer, keep);
     write_strategy(&writer, keep);
-    write_field(&writer, "every", keep->every);
+    fields_write_text(&writer, "every", keep->every);
     if (keep->has_max_retries) {
         json_write_key(&writer, "max_retries");
         json_write_uint64(&writer, keep->max_retries);
     }
-    write_field(&writer, "redis", keep->redis);
-    write_field(&writer, "owner", keep->owner);
+    fields_write_text(&writer, "redis", keep->redis);
+    fields_write_text(&writer, "owner", keep->owner);
     if (keep->shorten) {
         json_write_key(&writer, "shorten");
         json_write_bool(&writer, true);
@@ -327,29 +246,38 @@ static void write_wish(const struct keep *keep, struct buffer *out)
 
 /* ---- registering */
 
-/* Asks for a round, which is the first one when that is still under way. */
-static int wait_for_round(struct client *client, const char *id)
+/* A change of one that is there. */
+struct change {
+    const char *method;
+    const char *after;
+    bool judge; /* a key that is not alive is a failure */
+};
+
+static const struct change renew = {"POST", "/renew", true};
+
+static int change_one(struct client *client, const void *arg, const char *id)
 {
+    const struct change *change = arg;
     char path[CLIENT_PATH_BYTES_MAX];
-    if (!client_path(client, "/v1/renewals/", id, "/renew", path))
+    if (!client_path(client, "/v1/renewals/", id, change->after, path))
         return EXIT_USAGE;
-    int code = client_ask(
-        client, &(struct call_request){.method = "POST", .path = path, .body = bytes_of("{}")});
+    int code = client_ask(client, &(struct call_request){.method = change->method, .path = path});
     if (code != EXIT_DONE)
         return code;
     if (client->json)
         client_print(client);
     else
         keep_text_line(call_body(client->call));
-    return keep_text_all_alive(call_body(client->call)) ? EXIT_DONE : EXIT_REFUSED;
+    bool fine = !change->judge || keep_text_all_alive(call_body(client->call));
+    return fine ? EXIT_DONE : EXIT_REFUSED;
 }
 
 static int print_made(struct client *client, const struct keep *keep)
 {
     char id[CLIENT_PATH_BYTES_MAX / 4] = "";
     (void)fields_text(call_body(client->call), "id", id, sizeof id);
-    if (keep->wait)
-        return wait_for_round(client, id);
+    if (keep->wait) /* for a round, which is the first one when that is still under way */
+        return change_one(client, &renew, id);
     if (client->json)
         client_print(client);
     else
@@ -455,18 +383,11 @@ static int ls_run(int argc, char **argv)
                                          keep_text_row};
     struct ls_renewals ls = {.list = {.limit = LIST_LIMIT_DEFAULT}};
     struct words words = {argc, argv};
-    struct client client;
-    char path[CLIENT_PATH_BYTES_MAX] = "/v1/renewals";
     int code;
     if (!command_begin(&ls_verb, &words, &ls, &code))
         return code;
-    code = client_init(&client, &ls_verb, &ls.list.client);
-    if (code == EXIT_DONE && ls.status != NULL && !client_query(&client, "status", ls.status, path))
-        code = EXIT_USAGE;
-    if (code == EXIT_DONE)
-        code = list_print(&client, &ls.list, &renewals, path);
-    client_release(&client);
-    return code;
+    return list_print(&ls_verb, &ls.list, &renewals, "/v1/renewals",
+                      (struct list_filter[]){{"status", ls.status}, {NULL}});
 }
 
 static const struct command ls_verb = {
@@ -476,74 +397,42 @@ static const struct command ls_verb = {
     .about = "Lists renewals, also those that ended within the last hour. With --json: a page of\n"
              "the server's JSON a line.\n",
     .after = "example: tocsin keep ls --status active\n",
-    .rows = ls_rows,
-    .row_count = sizeof ls_rows / sizeof ls_rows[0],
+    COMMAND_ROWS(ls_rows),
     .client = true,
     .run = ls_run,
 };
 
 /* ---- pause, resume, renew, cancel */
 
-struct change {
-    const struct command *command;
-    const char *method;
-    const char *after;
-    bool judge; /* a key that is not alive is a failure */
-};
-
-static int change_one(struct client *client, const struct change *change, const char *id)
-{
-    char path[CLIENT_PATH_BYTES_MAX];
-    struct bytes body = strcmp(change->method, "POST") == 0 ? bytes_of("{}") : (struct bytes){0};
-    if (!client_path(client, "/v1/renewals/", id, change->after, path))
-        return EXIT_USAGE;
-    int code = client_ask(
-        client, &(struct call_request){.method = change->method, .path = path, .body = body});
-    if (code != EXIT_DONE)
-        return code;
-    if (client->json)
-        client_print(client);
-    else
-        keep_text_line(call_body(client->call));
-    bool fine = !change->judge || keep_text_all_alive(call_body(client->call));
-    return fine ? EXIT_DONE : EXIT_REFUSED;
-}
-
-static int change_all(const struct change *change, int argc, char **argv)
+static int change_all(const struct command *command, int argc, char **argv,
+                      const struct change *change)
 {
     struct client_options options = {0};
     struct words words = {argc, argv};
-    struct client client;
     int code;
-    if (!command_begin(change->command, &words, &options, &code))
+    if (!command_begin(command, &words, &options, &code))
         return code;
-    int worst = client_init(&client, change->command, &options);
-    for (int i = 0; i < words.count && (worst == EXIT_DONE || worst == EXIT_REFUSED); i++) {
-        code = change_one(&client, change, words.at[i]);
-        worst = code > worst ? code : worst;
-    }
-    client_release(&client);
-    return worst;
+    return client_each(command, &options, &words, change_one, change);
 }
 
 static int pause_run(int argc, char **argv)
 {
-    return change_all(&(struct change){&pause_verb, "POST", "/pause", false}, argc, argv);
+    return change_all(&pause_verb, argc, argv, &(struct change){"POST", "/pause"});
 }
 
 static int resume_run(int argc, char **argv)
 {
-    return change_all(&(struct change){&resume_verb, "POST", "/resume", false}, argc, argv);
+    return change_all(&resume_verb, argc, argv, &(struct change){"POST", "/resume"});
 }
 
 static int renew_run(int argc, char **argv)
 {
-    return change_all(&(struct change){&renew_verb, "POST", "/renew", true}, argc, argv);
+    return change_all(&renew_verb, argc, argv, &renew);
 }
 
 static int cancel_run(int argc, char **argv)
 {
-    return change_all(&(struct change){&cancel_verb, "DELETE", "", false}, argc, argv);
+    return change_all(&cancel_verb, argc, argv, &(struct change){"DELETE", ""});
 }
 
 #define VERB(verb, what, long_text, example)                                                       \
@@ -580,8 +469,7 @@ const struct command keep_command = {
              "that looks like one, or like a verb, is given by --key.\n",
     .after = "example: tocsin keep 'deployment:*' --ttl 5m --every 2m\n"
              "         tocsin keep lock:7 --owner \"$ME\" --ttl 30s --while '!stop'\n",
-    .rows = keep_rows,
-    .row_count = sizeof keep_rows / sizeof keep_rows[0],
+    COMMAND_ROWS(keep_rows),
     .word_name = "a key",
     .words_max = COMMAND_WORDS_ANY,
     .client = true,

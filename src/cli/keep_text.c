@@ -14,20 +14,6 @@ static const char *const good_results[] = {"renewed", "longer", "persistent", NU
 static const char *const bad_results[] = {"missing", "foreign", "refused",
                                           "failed",  "unknown", NULL};
 
-static void take_text(struct bytes json, const char *name, char ret_text[TEXT_BYTES])
-{
-    char text[TEXT_BYTES] = "";
-    (void)fields_text(json, name, text, sizeof text);
-    table_clean(text, ret_text, TEXT_BYTES);
-}
-
-static int64_t number_of(struct bytes json, const char *name)
-{
-    int64_t number = 0;
-    (void)fields_int64(json, name, &number);
-    return number;
-}
-
 static struct bytes object_of(struct bytes json, const char *name)
 {
     struct bytes raw = {"{}", 2};
@@ -70,7 +56,7 @@ static void add_keys(struct bytes list, char text[LINE_BYTES])
         int size = snprintf(object, sizeof object, "{\"key\":%.*s}", (int)item.size, item.at);
         if (count >= SHOWN)
             continue;
-        take_text((struct bytes){object, (size_t)size}, "key", key);
+        fields_clean((struct bytes){object, (size_t)size}, "key", key, sizeof key);
         add(text, size < LINE_BYTES ? key : "(a long key)");
     }
     if (count > SHOWN) {
@@ -87,10 +73,10 @@ static void add_source(struct bytes object, char text[LINE_BYTES])
     char line[TEXT_BYTES + 16];
     if (fields_raw(object, "keys", &list))
         add_keys(list, text);
-    take_text(object, "pattern", word);
+    fields_clean(object, "pattern", word, sizeof word);
     if (word[0] != '\0')
         add(text, word);
-    take_text(object, "prefix", word);
+    fields_clean(object, "prefix", word, sizeof word);
     if (word[0] != '\0') {
         (void)snprintf(line, sizeof line, "%s... (prefix)", word);
         add(text, line);
@@ -115,7 +101,7 @@ static void add_results(struct bytes last, const char *const *names, char text[L
 {
     for (; *names != NULL; names++) {
         char word[64];
-        int64_t count = number_of(last, *names);
+        int64_t count = fields_number(last, *names);
         (void)snprintf(word, sizeof word, "%" PRId64 " %s", count, *names);
         if (count > 0)
             add(text, word);
@@ -125,9 +111,9 @@ static void add_results(struct bytes last, const char *const *names, char text[L
 bool keep_text_all_alive(struct bytes json)
 {
     struct bytes last = object_of(json, "last");
-    int64_t failures = number_of(json, "failures");
+    int64_t failures = fields_number(json, "failures");
     for (size_t i = 0; bad_results[i] != NULL; i++)
-        failures += number_of(last, bad_results[i]);
+        failures += fields_number(last, bad_results[i]);
     return failures == 0;
 }
 
@@ -138,21 +124,22 @@ static void say_last(struct bytes json, char text[LINE_BYTES])
     add_results(last, good_results, text);
     add_results(last, bad_results, text);
     if (text[0] == '\0')
-        add(text, last.size > 2                                        ? "no keys"
-                  : number_of(object_of(json, "metrics"), "total") > 0 ? "not kept after its end"
-                                                                       : "no round yet");
+        add(text, last.size > 2 ? "no keys"
+                  : fields_number(object_of(json, "metrics"), "total") > 0
+                      ? "not kept after its end"
+                      : "no round yet");
 }
 
 static void say_every(struct bytes json, char text[DURATION_TEXT_BYTES])
 {
-    duration_format((uint64_t)number_of(json, "every"), text);
+    duration_format((uint64_t)fields_number(json, "every"), text);
 }
 
 /* "97 %"; "-" before the first key */
 static void say_rate(struct bytes metrics, char *text, size_t room)
 {
-    int64_t good = number_of(metrics, "success");
-    int64_t bad = number_of(metrics, "failure");
+    int64_t good = fields_number(metrics, "success");
+    int64_t bad = fields_number(metrics, "failure");
     if (good + bad == 0)
         (void)snprintf(text, room, "-");
     else
@@ -165,19 +152,19 @@ void keep_text_row(struct bytes json, int64_t now_ms, struct table *table)
     char line[LINE_BYTES];
     struct bytes metrics = object_of(json, "metrics");
     (void)now_ms;
-    take_text(json, "id", text);
+    fields_clean(json, "id", text, sizeof text);
     table_put(table, PAINT_BOLD, "%s", text);
-    take_text(json, "status", text);
+    fields_clean(json, "status", text, sizeof text);
     table_put(table, paint_of(text), "%s", text);
-    take_text(json, "name", text);
+    fields_clean(json, "name", text, sizeof text);
     table_put(table, PAINT_PLAIN, "%s", text);
     say_keys(json, line);
     table_put(table, PAINT_PLAIN, "%.60s", line);
-    take_text(json, "redis", text);
+    fields_clean(json, "redis", text, sizeof text);
     table_put(table, PAINT_PLAIN, "%s", text);
     say_every(json, text);
     table_put(table, PAINT_PLAIN, "%s", text);
-    table_put(table, PAINT_PLAIN, "%" PRId64, number_of(metrics, "total"));
+    table_put(table, PAINT_PLAIN, "%" PRId64, fields_number(metrics, "total"));
     say_rate(metrics, text, sizeof text);
     table_put(table, PAINT_PLAIN, "%s", text);
 }
@@ -185,7 +172,7 @@ void keep_text_row(struct bytes json, int64_t now_ms, struct table *table)
 static void print_text(struct bytes json, const char *name, const char *label)
 {
     char text[TEXT_BYTES];
-    take_text(json, name, text);
+    fields_clean(json, name, text, sizeof text);
     if (text[0] != '\0')
         table_line(label, PAINT_PLAIN, "%s", text);
 }
@@ -208,8 +195,8 @@ static void print_bad(struct bytes last)
     while (fields_item(&list, &item)) {
         char key[TEXT_BYTES];
         char result[TEXT_BYTES];
-        take_text(item, "key", key);
-        take_text(item, "result", result);
+        fields_clean(item, "key", key, sizeof key);
+        fields_clean(item, "result", result, sizeof result);
         table_line("", PAINT_WARN, "%s: %s", key, result);
     }
 }
@@ -220,7 +207,7 @@ static void print_strategy(struct bytes strategy)
     char type[TEXT_BYTES];
     char ttl[DURATION_TEXT_BYTES];
     int64_t ms;
-    take_text(strategy, "type", type);
+    fields_clean(strategy, "type", type, sizeof type);
     if (strcmp(type, "fixed") == 0 && fields_int64(strategy, "ttl", &ms) && ms >= 0) {
         duration_format((uint64_t)ms, ttl);
         table_line("ttl", PAINT_PLAIN, "%s", ttl);
@@ -237,7 +224,7 @@ void keep_text_print(struct bytes json, int64_t now_ms)
     struct bytes strategy;
     print_text(json, "id", "id");
     print_text(json, "name", "name");
-    take_text(json, "status", text);
+    fields_clean(json, "status", text, sizeof text);
     table_line("status", paint_of(text), "%s", text);
     print_text(json, "why", "why");
     say_keys(json, line);
@@ -254,13 +241,13 @@ void keep_text_print(struct bytes json, int64_t now_ms)
     print_text(object_of(json, "last"), "why", "because");
     say_rate(metrics, text, sizeof text);
     bool keys = strcmp(text, "-") != 0;
-    table_line("rounds", PAINT_PLAIN, "%" PRId64 "%s%s%s", number_of(metrics, "total"),
+    table_line("rounds", PAINT_PLAIN, "%" PRId64 "%s%s%s", fields_number(metrics, "total"),
                keys ? ", " : "", keys ? text : "", keys ? " of the keys were alive" : "");
-    print_time("renewed", number_of(metrics, "last_ms"), now_ms);
-    print_time("next", number_of(json, "next_ms"), now_ms);
-    print_time("created", number_of(metrics, "created_ms"), now_ms);
-    print_time("ended", number_of(json, "ended_ms"), now_ms);
-    table_line("rev", PAINT_PLAIN, "%" PRId64, number_of(json, "rev"));
+    print_time("renewed", fields_number(metrics, "last_ms"), now_ms);
+    print_time("next", fields_number(json, "next_ms"), now_ms);
+    print_time("created", fields_number(metrics, "created_ms"), now_ms);
+    print_time("ended", fields_number(json, "ended_ms"), now_ms);
+    table_line("rev", PAINT_PLAIN, "%" PRId64, fields_number(json, "rev"));
 }
 
 void keep_text_line(struct bytes json)
@@ -268,8 +255,8 @@ void keep_text_line(struct bytes json)
     char id[TEXT_BYTES];
     char status[TEXT_BYTES];
     char line[LINE_BYTES];
-    take_text(json, "id", id);
-    take_text(json, "status", status);
+    fields_clean(json, "id", id, sizeof id);
+    fields_clean(json, "status", status, sizeof status);
     say_last(json, line);
     (void)printf("%s%s%s %s%s%s: %s\n", paint_on(PAINT_BOLD), id, paint_off(),
                  paint_on(paint_of(status)), status, paint_off(), line);

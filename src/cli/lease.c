@@ -36,18 +36,11 @@ struct lease_text {
     int64_t waiting;
 };
 
-static void take_text(struct bytes json, const char *name, char ret_text[TEXT_BYTES])
-{
-    char text[TEXT_BYTES] = "";
-    (void)fields_text(json, name, text, sizeof text);
-    table_clean(text, ret_text, TEXT_BYTES);
-}
-
 static struct lease_text read_lease(struct bytes json)
 {
     struct lease_text it = {.fence = 0};
-    take_text(json, "name", it.name);
-    take_text(json, "holder", it.holder);
+    fields_clean(json, "name", it.name, sizeof it.name);
+    fields_clean(json, "holder", it.holder, sizeof it.holder);
     (void)fields_int64(json, "fence", &it.fence);
     (void)fields_int64(json, "left_ms", &it.left_ms);
     (void)fields_int64(json, "ttl_ms", &it.ttl_ms);
@@ -68,9 +61,10 @@ static void write_row(struct bytes json, int64_t now_ms, struct table *table)
     table_put(table, it.waiting > 0 ? PAINT_WARN : PAINT_DIM, "%" PRId64, it.waiting);
 }
 
-static void print_lines(struct bytes json, int64_t now_ms)
+static int print_lease(const struct client *client)
 {
-    struct lease_text it = read_lease(json);
+    struct lease_text it = read_lease(call_body(client->call));
+    int64_t now_ms = when_now_ms();
     char text[160];
     table_line("name", PAINT_BOLD, "%s", it.name);
     table_line("holder", PAINT_GOOD, "%s", it.holder);
@@ -82,6 +76,7 @@ static void print_lines(struct bytes json, int64_t now_ms)
     task_text_due(it.acquired_ms, now_ms, text, sizeof text);
     table_line("since", PAINT_PLAIN, "%s", text);
     table_line("in line", it.waiting > 0 ? PAINT_WARN : PAINT_PLAIN, "%" PRId64, it.waiting);
+    return EXIT_DONE;
 }
 
 /* "deploy held: ada has it with fence 4294967297, until 13:00:30.250" */
@@ -113,19 +108,6 @@ struct change {
     bool force;
 };
 
-static bool read_holder(const char *value, void *into)
-{
-    ((struct change *)into)->holder = value;
-    return value[0] != '\0';
-}
-
-static bool read_ttl(const char *value, void *into)
-{
-    uint64_t ms;
-    ((struct change *)into)->ttl = value;
-    return options_duration(value, &ms);
-}
-
 static bool read_wait(const char *value, void *into)
 {
     struct change *change = into;
@@ -138,21 +120,15 @@ static bool read_fence(const char *value, void *into)
     return options_whole(value, 1, INT64_C(1) << 53, &((struct change *)into)->fence);
 }
 
-static bool read_force(const char *value, void *into)
-{
-    (void)value;
-    ((struct change *)into)->force = true;
-    return true;
-}
-
 #define HOLDER_ROW                                                                                 \
     {                                                                                              \
-        "--holder", "WHO", "who has it, or is to have it; needed", "a name", read_holder           \
+        "--holder", "WHO", "who has it, or is to have it; needed", "a name", options_read_filled,  \
+            offsetof(struct change, holder)                                                        \
     }
 #define TTL_ROW(default_)                                                                          \
     {                                                                                              \
         "--ttl", "TIME", "how long, from 100ms to 24h (" default_ ")", "a duration such as 30s",   \
-            read_ttl                                                                               \
+            options_read_duration, offsetof(struct change, ttl)                                    \
     }
 #define FENCE_ROW                                                                                  \
     {                                                                                              \
@@ -164,20 +140,13 @@ static void write_body(const struct change *change, struct buffer *out)
     struct json_writer writer;
     json_writer_init(&writer, out);
     json_write_object(&writer);
-    json_write_key(&writer, "holder");
-    json_write_text(&writer, change->holder);
+    fields_write_text(&writer, "holder", change->holder);
     if (change->fence != 0) {
         json_write_key(&writer, "fence");
         json_write_uint64(&writer, change->fence);
     }
-    if (change->ttl != NULL) {
-        json_write_key(&writer, "ttl");
-        json_write_text(&writer, change->ttl);
-    }
-    if (change->wait != NULL) {
-        json_write_key(&writer, "wait");
-        json_write_text(&writer, change->wait);
-    }
+    fields_write_text(&writer, "ttl", change->ttl);
+    fields_write_text(&writer, "wait", change->wait);
     json_write_object_end(&writer);
 }
 
@@ -236,8 +205,7 @@ static const struct command acquire_command = {
     .about = "Gets a lease. The same holder again keeps its fence and has its time anew. Whoever\n"
              "acts under the lease carries the fence, so that what comes late can be refused.\n",
     .after = "example: tocsin lease acquire deploy --holder ada --ttl 5m --wait 1m\n",
-    .rows = acquire_rows,
-    .row_count = sizeof acquire_rows / sizeof acquire_rows[0],
+    COMMAND_ROWS(acquire_rows),
     .word_name = word_name,
     .words_min = 1,
     .words_max = 1,
@@ -265,8 +233,7 @@ static const struct command keepalive_command = {
     .usage = "NAME --holder WHO --fence N [OPTION...]",
     .about = "Keeps a lease alive. One that has ended does not come back.\n",
     .after = "example: tocsin lease keepalive deploy --holder ada --fence 4294967297\n",
-    .rows = keepalive_rows,
-    .row_count = sizeof keepalive_rows / sizeof keepalive_rows[0],
+    COMMAND_ROWS(keepalive_rows),
     .word_name = word_name,
     .words_min = 1,
     .words_max = 1,
@@ -275,9 +242,10 @@ static const struct command keepalive_command = {
 };
 
 static const struct option_row release_rows[] = {
-    {"--holder", "WHO", "only if it is this one's", "a name", read_holder},
+    {"--holder", "WHO", "only if it is this one's", "a name", options_read_filled,
+     offsetof(struct change, holder)},
     FENCE_ROW,
-    {"--force", NULL, "whoever has it", "", read_force},
+    {"--force", NULL, "whoever has it", "", options_read_flag, offsetof(struct change, force)},
 };
 
 static int release_run(int argc, char **argv)
@@ -316,8 +284,7 @@ static const struct command release_command = {
         "Releases a lease: one's own, or with --force that of whoever has it. Then its holder\n"
         "may still act, until it notices.\n",
     .after = "example: tocsin lease release deploy --holder ada\n",
-    .rows = release_rows,
-    .row_count = sizeof release_rows / sizeof release_rows[0],
+    COMMAND_ROWS(release_rows),
     .word_name = word_name,
     .words_min = 1,
     .words_max = 1,
@@ -326,12 +293,6 @@ static const struct command release_command = {
 };
 
 /* ---- show and ls */
-
-static int print_lease(const struct client *client)
-{
-    print_lines(call_body(client->call), when_now_ms());
-    return EXIT_DONE;
-}
 
 static int show_run(int argc, char **argv)
 {
@@ -368,8 +329,7 @@ static const struct command ls_verb = {
         "Lists the leases that are held, what changed last at the end. With --json: a page of\n"
         "the server's JSON a line.\n",
     .after = "example: tocsin lease ls\n",
-    .rows = ls_rows,
-    .row_count = sizeof ls_rows / sizeof ls_rows[0],
+    COMMAND_ROWS(ls_rows),
     .client = true,
     .run = ls_run,
 };

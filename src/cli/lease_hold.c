@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/signalfd.h>
@@ -13,6 +12,7 @@
 
 #include "cli/clock.h"
 #include "cli/command_list.h"
+#include "cli/error.h"
 #include "cli/job.h"
 #include "cli/lease_run.h"
 
@@ -50,27 +50,13 @@ static uint64_t term_us(const struct lease_run *run)
 
 static int spawn(struct lease_run *run, char *const *environment)
 {
-    posix_spawnattr_t how;
     posix_spawn_file_actions_t files;
-    sigset_t none;
-    sigset_t standard;
-    (void)sigemptyset(&none);
-    (void)sigfillset(&standard);
-    (void)posix_spawnattr_init(&how);
-    (void)posix_spawnattr_setflags(&how, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK |
-                                             POSIX_SPAWN_SETSIGDEF);
-    (void)posix_spawnattr_setpgroup(&how, 0);
-    (void)posix_spawnattr_setsigmask(&how, &none);
-    (void)posix_spawnattr_setsigdefault(&how, &standard);
     (void)posix_spawn_file_actions_init(&files);
     /* A group of its own may only read from a terminal that is its own. */
     run->tty = isatty(STDIN_FILENO) != 0 && tcgetpgrp(STDIN_FILENO) == getpgrp();
     if (run->tty)
         (void)posix_spawn_file_actions_addtcsetpgrp_np(&files, STDIN_FILENO);
-    (void)posix_spawn_file_actions_addclosefrom_np(&files, STDERR_FILENO + 1);
-    int problem = posix_spawnp(&run->pid, run->command[0], &files, &how, run->command, environment);
-    (void)posix_spawn_file_actions_destroy(&files);
-    (void)posix_spawnattr_destroy(&how);
+    int problem = job_spawn(&files, run->command, environment, &run->pid);
     if (problem != 0)
         run->pid = 0;
     return problem;
@@ -118,7 +104,7 @@ static void see_whether_it_ended(struct lease_run *run)
     /* Its guard was quicker: we were stopped, or slow. */
     bool killed = info.si_code == CLD_KILLED && info.si_status == SIGKILL;
     if (killed && !run->lost && run->fence != 0 && clock_boot_us() >= kill_us(run)) {
-        lease_run_say(too_late, run->name);
+        error_note("lease run", too_late, run->name);
         run->lost = true;
     }
 }
@@ -134,10 +120,10 @@ static void keep_in_time(struct lease_run *run, uint64_t now_us)
 {
     if (now_us >= kill_us(run)) {
         if (!run->lost)
-            lease_run_say(too_late, run->name);
+            error_note("lease run", too_late, run->name);
         lose(run);
     } else if (now_us >= term_us(run) && run->term_us == 0) {
-        lease_run_say("%s cannot be renewed: the command is asked to end", run->name);
+        error_note("lease run", "%s cannot be renewed: the command is asked to end", run->name);
         run->lost = true;
         run->term_us = now_us;
         (void)kill(-run->pid, SIGTERM);
@@ -152,13 +138,13 @@ static void take_beat(struct lease_run *run)
     char text[600];
     int status = lease_run_status(run);
     run->answered = false;
-    lease_run_note(run);
+    client_note_answer(&run->client, run->call, run->end, &run->away);
     if (status == 200) {
         lease_run_take(run);
         guard_until(&run->guard, run->pid, kill_us(run));
     } else if (status == 409) {
         client_problem(run->call, text, sizeof text);
-        lease_run_say("%s was lost: %s: the command is killed", run->name, text);
+        error_note("lease run", "%s was lost: %s: the command is killed", run->name, text);
         lose(run);
         run->fence = 0;
         run->beat_us = UINT64_MAX;

@@ -7,7 +7,6 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
@@ -19,8 +18,8 @@
 #include "cli/command_list.h"
 #include "cli/error.h"
 #include "cli/fields.h"
+#include "cli/signals.h"
 #include "schedule/backoff.h"
-#include "schedule/duration.h"
 
 enum {
     WAIT_MAX_MS = 24 * 3600 * 1000,
@@ -31,31 +30,21 @@ enum {
 
 /* ---- options */
 
-static bool read_time(const char *value, uint64_t min_ms, uint64_t max_ms, uint64_t *into)
-{
-    struct tocsin_why why;
-    uint64_t ms;
-    if (duration_parse(value, strlen(value), &ms, &why) != TOCSIN_OK || ms < min_ms || ms > max_ms)
-        return false;
-    *into = ms;
-    return true;
-}
-
 static bool read_ttl(const char *value, void *into)
 {
-    return read_time(value, 100, WAIT_MAX_MS, &((struct lease_run *)into)->ttl_ms);
+    return options_time(value, 100, WAIT_MAX_MS, &((struct lease_run *)into)->ttl_ms);
 }
 
 static bool read_wait(const char *value, void *into)
 {
     struct lease_run *run = into;
     run->forever = strcmp(value, "forever") == 0;
-    return run->forever || read_time(value, 0, WAIT_MAX_MS, &run->wait_ms);
+    return run->forever || options_time(value, 0, WAIT_MAX_MS, &run->wait_ms);
 }
 
 static bool read_grace(const char *value, void *into)
 {
-    return read_time(value, 0, WAIT_MAX_MS, &((struct lease_run *)into)->grace_ms);
+    return options_time(value, 0, WAIT_MAX_MS, &((struct lease_run *)into)->grace_ms);
 }
 
 static bool read_holder(const char *value, void *into)
@@ -76,26 +65,6 @@ static const struct option_row rows[] = {
 };
 
 /* ---- what the files share */
-
-void lease_run_say(const char *format, ...)
-{
-    char text[1200];
-    va_list arguments;
-    va_start(arguments, format);
-    (void)vsnprintf(text, sizeof text, format, arguments);
-    va_end(arguments);
-    error_note("lease run", text);
-}
-
-void lease_run_note(struct lease_run *run)
-{
-    bool here = run->end == CALL_ANSWERED;
-    if (here && run->away)
-        lease_run_say("the server is back");
-    else if (!here && !run->away)
-        lease_run_say("no answer from %s: %s; trying again", run->client.url, call_why(run->call));
-    run->away = !here;
-}
 
 uint64_t lease_run_pause_us(struct lease_run *run)
 {
@@ -263,7 +232,7 @@ static int get(struct lease_run *run)
             return tell_refused(run);
         if (!run->forever && clock_boot_us() >= end_us)
             return tell_refused(run);
-        lease_run_note(run);
+        client_note_answer(&run->client, run->call, run->end, &run->away);
         if (!held && !pause_for(run, lease_run_pause_us(run)))
             return EXIT_REFUSED;
     }
@@ -286,24 +255,10 @@ static void release(struct lease_run *run)
         lease_run_sleep(run, UINT64_MAX);
     int status = lease_run_status(run);
     if (run->fence != 0 && status != 200 && status != 404 && !run->lost)
-        lease_run_say("%s could not be released; it ends by itself", run->name);
+        error_note("lease run", "%s could not be released; it ends by itself", run->name);
 }
 
 /* ---- all of it */
-
-static bool open_signals(struct lease_run *run)
-{
-    static const int caught[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGCHLD};
-    sigset_t set;
-    (void)sigemptyset(&set);
-    for (size_t i = 0; i < sizeof caught / sizeof caught[0]; i++)
-        (void)sigaddset(&set, caught[i]);
-    (void)sigprocmask(SIG_BLOCK, &set, NULL);
-    (void)signal(SIGPIPE, SIG_IGN);
-    run->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-    run->alarm = clock_boot_alarm_open();
-    return run->signals >= 0 && run->alarm >= 0;
-}
 
 static void choose_holder(struct lease_run *run)
 {
@@ -329,7 +284,9 @@ static int prepare(struct lease_run *run)
     run->call = call_create(&run->client.target);
     if (run->calls == NULL || run->call == NULL)
         return command_fail(&lease_run_command, "no memory");
-    if (!open_signals(run))
+    run->signals = signals_open((const int[]){SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGCHLD, 0});
+    run->alarm = clock_boot_alarm_open();
+    if (run->signals < 0 || run->alarm < 0)
         return command_fail(&lease_run_command, "cannot wait for signals: %s", strerror(errno));
     return EXIT_DONE;
 }
@@ -399,8 +356,7 @@ const struct command lease_run_command = {
         "not matter.\n"
         "\n"
         "example: tocsin lease run nightly-backup --wait 1m -- ./backup.sh\n",
-    .rows = rows,
-    .row_count = sizeof rows / sizeof rows[0],
+    COMMAND_ROWS(rows),
     .word_name = "the lease",
     .words_min = 1,
     .words_max = COMMAND_WORDS_ANY,

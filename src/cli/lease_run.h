@@ -63,7 +63,6 @@ struct lease_run {
 
 /* ---- lease_run.c */
 
-void lease_run_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* Until something happens, or that time comes. */
 void lease_run_sleep(struct lease_run *run, uint64_t until_us);
 /* Begins a request; `answered` says when it has ended. */
@@ -78,8 +77,6 @@ int lease_run_status(const struct lease_run *run);
 void lease_run_beat(struct lease_run *run, uint64_t timeout_ms);
 /* The answer gave or renewed the lease. */
 void lease_run_take(struct lease_run *run);
-/* One message when the server goes, one when it is back. */
-void lease_run_note(struct lease_run *run);
 
 /* ---- lease_hold.c: while the command runs */
 

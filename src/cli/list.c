@@ -13,13 +13,6 @@ bool list_read_limit(const char *value, void *into)
     return options_whole(value, 1, LIMIT_MAX, &((struct list_options *)into)->limit);
 }
 
-bool list_read_all(const char *value, void *into)
-{
-    (void)value;
-    ((struct list_options *)into)->all = true;
-    return true;
-}
-
 static bool page_path(const struct client *client, const char *path, uint64_t limit,
                       const char *after, char ret_path[CLIENT_PATH_BYTES_MAX])
 {
@@ -90,13 +83,25 @@ static int print_pages(struct client *client, const struct list_options *options
     return EXIT_DONE;
 }
 
-int list_print(struct client *client, const struct list_options *options, const struct list *list,
-               const char *path)
+int list_print(const struct command *command, const struct list_options *options,
+               const struct list *list, const char *path, const struct list_filter *filters)
 {
+    struct client client;
     struct table table;
-    table_init(&table, list->heads, list->columns);
-    int code = print_pages(client, options, list, path, &table);
-    table_release(&table);
+    char filtered[CLIENT_PATH_BYTES_MAX];
+    (void)snprintf(filtered, sizeof filtered, "%s", path);
+    int code = client_init(&client, command, &options->client);
+    for (; code == EXIT_DONE && filters->name != NULL; filters++) {
+        if (filters->value != NULL &&
+            !client_query(&client, filters->name, filters->value, filtered))
+            code = EXIT_USAGE;
+    }
+    if (code == EXIT_DONE) {
+        table_init(&table, list->heads, list->columns);
+        code = print_pages(&client, options, list, filtered, &table);
+        table_release(&table);
+    }
+    client_release(&client);
     return code;
 }
 
@@ -105,13 +110,8 @@ int list_run(const struct command *command, int argc, char **argv, const struct 
 {
     struct list_options options = {.limit = LIST_LIMIT_DEFAULT};
     struct words words = {argc, argv};
-    struct client client;
     int code;
     if (!command_begin(command, &words, &options, &code))
         return code;
-    code = client_init(&client, command, &options.client);
-    if (code == EXIT_DONE)
-        code = list_print(&client, &options, list, path);
-    client_release(&client);
-    return code;
+    return list_print(command, &options, list, path, &(struct list_filter){NULL});
 }

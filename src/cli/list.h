@@ -25,10 +25,9 @@ struct list_options {
     }
 #define LIST_ALL_ROW                                                                               \
     {                                                                                              \
-        "--all", NULL, "all there are", "", list_read_all                                          \
+        "--all", NULL, "all there are", "", options_read_flag, offsetof(struct list_options, all)  \
     }
 bool list_read_limit(const char *value, void *into);
-bool list_read_all(const char *value, void *into);
 
 struct list {
     const char *name; /* of the field, and for people: "tasks" */
@@ -37,9 +36,15 @@ struct list {
     void (*row)(struct bytes item, int64_t now_ms, struct table *table);
 };
 
-/* path has what filters it, and gets the rest. With --json: a page a line. */
-int list_print(struct client *client, const struct list_options *options, const struct list *list,
-               const char *path);
+/* What is asked for of all there are: "?name=value"; value NULL: whatever it is. */
+struct list_filter {
+    const char *name;
+    const char *value;
+};
+
+/* A NULL name ends the filters. With --json: a page a line. */
+int list_print(const struct command *command, const struct list_options *options,
+               const struct list *list, const char *path, const struct list_filter *filters);
 /* All of a command that lists, with nothing to filter by. */
 int list_run(const struct command *command, int argc, char **argv, const struct list *list,
              const char *path);

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "cli/clock.h"
+#include "cli/signals.h"
 
 enum { ANSWER_MS = 3000 };
 
@@ -104,21 +105,6 @@ static void on_key(struct live *live)
         live->quit = true;
 }
 
-static int open_signals(struct live *live)
-{
-    static const int caught[] = {SIGINT, SIGTERM, SIGHUP, SIGTSTP, SIGWINCH};
-    sigset_t set;
-    (void)sigemptyset(&set);
-    for (size_t i = 0; i < sizeof caught / sizeof caught[0]; i++)
-        (void)sigaddset(&set, caught[i]);
-    (void)sigprocmask(SIG_BLOCK, &set, NULL);
-    (void)signal(SIGPIPE, SIG_IGN);
-    live->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-    if (live->signals < 0)
-        return command_fail(live->client->command, "cannot wait for signals: %s", strerror(errno));
-    return EXIT_DONE;
-}
-
 /* ---- the loop */
 
 static uint64_t wait_ms(const struct live *live, uint64_t now_us)
@@ -158,9 +144,9 @@ static void loop(struct live *live)
 int live_run(struct live *live)
 {
     live->code = live->seen_code;
-    int code = open_signals(live);
-    if (code != EXIT_DONE)
-        return code;
+    live->signals = signals_open((const int[]){SIGINT, SIGTERM, SIGHUP, SIGTSTP, SIGWINCH, 0});
+    if (live->signals < 0)
+        return command_fail(live->client->command, "cannot wait for signals: %s", strerror(errno));
     live->calls = calls_create();
     if (live->calls != NULL) {
         live->screen = live->lines ? NULL : screen_open();

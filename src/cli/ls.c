@@ -12,40 +12,16 @@ struct ls {
     const char *queue;
 };
 
-static bool read_status(const char *value, void *into)
-{
-    ((struct ls *)into)->status = value;
-    return value[0] != '\0';
-}
-
-static bool read_prefix(const char *value, void *into)
-{
-    ((struct ls *)into)->prefix = value;
-    return true;
-}
-
-static bool read_queue(const char *value, void *into)
-{
-    ((struct ls *)into)->queue = value;
-    return true;
-}
-
 static const struct option_row rows[] = {
     {"--status", "STATUS", "pending, running, completed, failed, cancelled or paused",
-     "pending, running, completed, failed, cancelled or paused", read_status},
-    {"--prefix", "TEXT", "whose ids begin so", "the beginning of ids", read_prefix},
-    {"--queue", "QUEUE", "of this queue", "a queue", read_queue},
+     "pending, running, completed, failed, cancelled or paused", options_read_filled,
+     offsetof(struct ls, status)},
+    {"--prefix", "TEXT", "whose ids begin so", "the beginning of ids", options_read_text,
+     offsetof(struct ls, prefix)},
+    {"--queue", "QUEUE", "of this queue", "a queue", options_read_text, offsetof(struct ls, queue)},
     LIST_LIMIT_ROW,
     LIST_ALL_ROW,
 };
-
-static bool filter(const struct ls *ls, const struct client *client,
-                   char path[CLIENT_PATH_BYTES_MAX])
-{
-    return (ls->status == NULL || client_query(client, "status", ls->status, path)) &&
-           (ls->prefix == NULL || client_query(client, "prefix", ls->prefix, path)) &&
-           (ls->queue == NULL || client_query(client, "queue", ls->queue, path));
-}
 
 static int ls_run(int argc, char **argv)
 {
@@ -54,18 +30,13 @@ static int ls_run(int argc, char **argv)
                                       task_text_row};
     struct ls ls = {.list.limit = LIST_LIMIT_DEFAULT};
     struct words words = {argc, argv};
-    struct client client;
-    char path[CLIENT_PATH_BYTES_MAX] = "/v1/tasks";
     int code;
     if (!command_begin(&ls_command, &words, &ls, &code))
         return code;
-    code = client_init(&client, &ls_command, &ls.list.client);
-    if (code == EXIT_DONE && !filter(&ls, &client, path))
-        code = EXIT_USAGE;
-    if (code == EXIT_DONE)
-        code = list_print(&client, &ls.list, &tasks, path);
-    client_release(&client);
-    return code;
+    return list_print(
+        &ls_command, &ls.list, &tasks, "/v1/tasks",
+        (struct list_filter[]){
+            {"status", ls.status}, {"prefix", ls.prefix}, {"queue", ls.queue}, {NULL}});
 }
 
 const struct command ls_command = {
@@ -74,8 +45,7 @@ const struct command ls_command = {
     .usage = "[OPTION...]",
     .about = "Lists tasks, the oldest first. With --json: a page of the server's JSON a line.\n",
     .after = "example: tocsin ls --status pending --prefix invoice-\n",
-    .rows = rows,
-    .row_count = sizeof rows / sizeof rows[0],
+    COMMAND_ROWS(rows),
     .client = true,
     .run = ls_run,
 };

@@ -60,6 +60,15 @@ bool options_duration(const char *text, uint64_t *ret_ms)
     return duration_parse(text, strlen(text), ret_ms, &why) == TOCSIN_OK;
 }
 
+bool options_time(const char *text, uint64_t min_ms, uint64_t max_ms, uint64_t *ret_ms)
+{
+    uint64_t ms;
+    if (!options_duration(text, &ms) || ms < min_ms || ms > max_ms)
+        return false;
+    *ret_ms = ms;
+    return true;
+}
+
 bool options_word(const char *text, const char *const *words, const char **ret_word)
 {
     for (; *words != NULL; words++) {
@@ -69,4 +78,34 @@ bool options_word(const char *text, const char *const *words, const char **ret_w
         }
     }
     return false;
+}
+
+bool options_read_text(const char *value, void *into)
+{
+    *(const char **)into = value;
+    return true;
+}
+
+bool options_read_filled(const char *value, void *into)
+{
+    return options_read_text(value, into) && value[0] != '\0';
+}
+
+bool options_read_duration(const char *value, void *into)
+{
+    uint64_t ms;
+    return options_read_text(value, into) && options_duration(value, &ms);
+}
+
+bool options_read_whole(const char *value, void *into)
+{
+    uint64_t number;
+    return options_read_text(value, into) && options_whole(value, 0, INT64_MAX, &number);
+}
+
+bool options_read_flag(const char *value, void *into)
+{
+    (void)value;
+    *(bool *)into = true;
+    return true;
 }

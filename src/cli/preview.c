@@ -23,40 +23,21 @@ struct times {
     int64_t at_ms[COUNT_MAX];
 };
 
-static bool read_zone(const char *value, void *into)
-{
-    struct preview *preview = into;
-    preview->zone = value;
-    return true;
-}
-
 static bool read_count(const char *value, void *into)
 {
     struct preview *preview = into;
     return options_whole(value, 1, COUNT_MAX, &preview->count);
 }
 
-static bool read_after(const char *value, void *into)
-{
-    struct preview *preview = into;
-    preview->after = value;
-    return true;
-}
-
-static bool read_json(const char *value, void *into)
-{
-    struct preview *preview = into;
-    (void)value;
-    preview->json = true;
-    return true;
-}
-
 static const struct option_row rows[] = {
-    {"--tz", "ZONE", "time zone (UTC)", "a time zone such as Europe/Berlin", read_zone},
+    {"--tz", "ZONE", "time zone (UTC)", "a time zone such as Europe/Berlin", options_read_text,
+     offsetof(struct preview, zone)},
     {"-n", "N", "how many times (5)", "a whole number from 1 to 1000", read_count},
     {"--after", "TIME", "start after this instant (now)",
-     "a time such as 2026-11-15T13:00:00+08:00, or epoch ms", read_after},
-    {"--json", NULL, "one JSON object: {\"times\":[...],\"times_ms\":[...]}", "", read_json},
+     "a time such as 2026-11-15T13:00:00+08:00, or epoch ms", options_read_text,
+     offsetof(struct preview, after)},
+    {"--json", NULL, "one JSON object: {\"times\":[...],\"times_ms\":[...]}", "", options_read_flag,
+     offsetof(struct preview, json)},
 };
 
 static int64_t now_ms(void)
@@ -162,8 +143,7 @@ const struct command preview_command = {
              "Known are * ? 1-5 */10 1,15 JAN MON L 15W LW 5L 5#2.\n",
     .after = "example: tocsin preview '0 9 * * MON-FRI' --tz Europe/Berlin -n 3\n"
              "exit codes: 0 done, 1 it never comes due, 2 usage\n",
-    .rows = rows,
-    .row_count = sizeof rows / sizeof rows[0],
+    COMMAND_ROWS(rows),
     .word_name = "a cron expression",
     .words_min = 1,
     .words_max = 1,

@@ -11,13 +11,6 @@
 #include "cli/table.h"
 #include "cli/when.h"
 
-static int64_t number(struct bytes object, const char *name)
-{
-    int64_t value = 0;
-    (void)fields_int64(object, name, &value);
-    return value;
-}
-
 static int get(struct client *client, const struct command *command,
                const struct client_options *options, const char *path)
 {
@@ -42,14 +35,14 @@ static void print_queues(struct bytes list)
     table_init(&table, heads, sizeof heads / sizeof heads[0]);
     for (; fields_item(&list, &queue); count++) {
         char name[512] = "";
-        int64_t depth = number(queue, "depth");
+        int64_t depth = fields_number(queue, "depth");
         int64_t oldest;
         (void)fields_text(queue, "queue", name, sizeof name);
         table_put(&table, PAINT_BOLD, "%s", name);
         table_put(&table, depth > 0 ? PAINT_WARN : PAINT_PLAIN, "%" PRId64, depth);
-        table_put(&table, PAINT_PLAIN, "%" PRId64, number(queue, "leased"));
-        table_put(&table, PAINT_PLAIN, "%" PRId64, number(queue, "delayed"));
-        table_put(&table, PAINT_PLAIN, "%" PRId64, number(queue, "waiting"));
+        table_put(&table, PAINT_PLAIN, "%" PRId64, fields_number(queue, "leased"));
+        table_put(&table, PAINT_PLAIN, "%" PRId64, fields_number(queue, "delayed"));
+        table_put(&table, PAINT_PLAIN, "%" PRId64, fields_number(queue, "waiting"));
         if (fields_int64(queue, "oldest_ms", &oldest))
             table_put(&table, PAINT_PLAIN, "%s", when_relative(oldest, now_ms).text);
         else
@@ -104,7 +97,7 @@ static void print_incidents(struct bytes list)
         text[0] = '\0';
         (void)fields_text(item, "queue", text, sizeof text);
         table_put(&table, PAINT_PLAIN, "%s", text);
-        table_put(&table, PAINT_PLAIN, "%" PRId64, number(item, "attempt"));
+        table_put(&table, PAINT_PLAIN, "%" PRId64, fields_number(item, "attempt"));
         text[0] = '\0';
         (void)fields_text(item, "last_error", text, sizeof text);
         table_put(&table, PAINT_BAD, "%s", text);
@@ -126,26 +119,19 @@ static int list_incidents(const struct client_options *options)
     return code;
 }
 
-static int settle_incidents(const struct client_options *options, bool retry, char **ids, int count)
+static int settle_incident(struct client *client, const void *arg, const char *id)
 {
-    struct client client;
+    const bool *retry = arg;
     char path[CLIENT_PATH_BYTES_MAX];
-    int worst = client_init(&client, &incidents_command, options);
-    for (int i = 0; i < count && (worst == EXIT_DONE || worst == EXIT_REFUSED); i++) {
-        int code = EXIT_USAGE;
-        if (client_path(&client, "/v1/incidents/", ids[i], retry ? "/retry" : "", path))
-            code = client_ask(&client, &(struct call_request){.method = retry ? "POST" : "DELETE",
-                                                              .path = path,
-                                                              .body = retry ? bytes_of("{}")
-                                                                            : (struct bytes){0}});
-        if (code == EXIT_DONE && client.json)
-            client_print(&client);
-        else if (code == EXIT_DONE)
-            (void)printf("%s %s\n", ids[i], retry ? "is tried again" : "is dropped");
-        worst = code > worst ? code : worst;
-    }
-    client_release(&client);
-    return worst;
+    if (!client_path(client, "/v1/incidents/", id, *retry ? "/retry" : "", path))
+        return EXIT_USAGE;
+    int code = client_ask(
+        client, &(struct call_request){.method = *retry ? "POST" : "DELETE", .path = path});
+    if (code == EXIT_DONE && client->json)
+        client_print(client);
+    else if (code == EXIT_DONE)
+        (void)printf("%s %s\n", id, *retry ? "is tried again" : "is dropped");
+    return code;
 }
 
 static int incidents_run(int argc, char **argv)
@@ -162,7 +148,8 @@ static int incidents_run(int argc, char **argv)
         return command_usage(&incidents_command, "'%.100s' is neither retry nor drop", words.at[0]);
     if (words.count == 1)
         return command_usage(&incidents_command, "the id of a task is missing");
-    return settle_incidents(&options, retry, words.at + 1, words.count - 1);
+    words = (struct words){words.count - 1, words.at + 1};
+    return client_each(&incidents_command, &options, &words, settle_incident, &retry);
 }
 
 const struct command incidents_command = {
@@ -198,12 +185,12 @@ static void print_info(struct bytes info)
         if (fields_raw(group, "owner", &owner) && fields_text(owner, "node", text, sizeof text))
             table_line("owner", PAINT_PLAIN, "%s", text);
     }
-    table_line("epoch", PAINT_PLAIN, "%" PRId64, number(info, "epoch"));
-    table_line("now", PAINT_PLAIN, "%s", when_local(number(info, "now_ms")).text);
+    table_line("epoch", PAINT_PLAIN, "%" PRId64, fields_number(info, "epoch"));
+    table_line("now", PAINT_PLAIN, "%s", when_local(fields_number(info, "now_ms")).text);
     if (!fields_raw(info, "counts", &group))
         return;
     for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++) {
-        uint64_t value = (uint64_t)number(group, counts[i]);
+        uint64_t value = (uint64_t)fields_number(group, counts[i]);
         table_line(i == 3 ? "workers" : counts[i], PAINT_PLAIN, "%s", figure_count(value).text);
     }
 }

@@ -32,17 +32,11 @@ static bool read_phase(const char *value, void *into)
     return options_word(value, phases, &((struct ls_rooms *)into)->phase);
 }
 
-static bool read_newest(const char *value, void *into)
-{
-    (void)value;
-    ((struct ls_rooms *)into)->newest = true;
-    return true;
-}
-
 static const struct option_row ls_rows[] = {
     {"--phase", "PHASE", "only those that are WAITING, PLAYING or ENDED",
      "WAITING, PLAYING or ENDED", read_phase},
-    {"--newest", NULL, "the one that was made last comes first", "", read_newest},
+    {"--newest", NULL, "the one that was made last comes first", "", options_read_flag,
+     offsetof(struct ls_rooms, newest)},
     LIST_LIMIT_ROW,
     LIST_ALL_ROW,
 };
@@ -55,20 +49,12 @@ static int ls_run(int argc, char **argv)
                                       room_text_row};
     struct ls_rooms ls = {.list = {.limit = LIST_LIMIT_DEFAULT}};
     struct words words = {argc, argv};
-    struct client client;
-    char path[CLIENT_PATH_BYTES_MAX] = "/v1/rooms";
     int code;
     if (!command_begin(&ls_verb, &words, &ls, &code))
         return code;
-    code = client_init(&client, &ls_verb, &ls.list.client);
-    if (code == EXIT_DONE &&
-        ((ls.phase != NULL && !client_query(&client, "phase", ls.phase, path)) ||
-         (ls.newest && !client_query(&client, "order", "newest", path))))
-        code = EXIT_USAGE;
-    if (code == EXIT_DONE)
-        code = list_print(&client, &ls.list, &rooms, path);
-    client_release(&client);
-    return code;
+    return list_print(&ls_verb, &ls.list, &rooms, "/v1/rooms",
+                      (struct list_filter[]){
+                          {"phase", ls.phase}, {"order", ls.newest ? "newest" : NULL}, {NULL}});
 }
 
 static const struct command ls_verb = {
@@ -77,8 +63,7 @@ static const struct command ls_verb = {
     .usage = "[OPTION...]",
     .about = "Lists the gomoku rooms. With --json: a page of the server's JSON a line.\n",
     .after = "example: tocsin room ls --phase waiting --newest\n",
-    .rows = ls_rows,
-    .row_count = sizeof ls_rows / sizeof ls_rows[0],
+    COMMAND_ROWS(ls_rows),
     .client = true,
     .run = ls_run,
 };

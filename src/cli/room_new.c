@@ -65,28 +65,6 @@ static bool read_ai_timed(const char *value, void *into)
     return options_word(value, answers, &((struct new_room *)into)->ai_timed);
 }
 
-static bool read_duration(const char *value, const char **ret_value)
-{
-    uint64_t ms;
-    *ret_value = value;
-    return options_duration(value, &ms);
-}
-
-static bool read_grace(const char *value, void *into)
-{
-    return read_duration(value, &((struct new_room *)into)->grace);
-}
-
-static bool read_lag_credit(const char *value, void *into)
-{
-    return read_duration(value, &((struct new_room *)into)->lag_credit);
-}
-
-static bool read_lag_quota(const char *value, void *into)
-{
-    return read_duration(value, &((struct new_room *)into)->lag_quota);
-}
-
 static const struct option_row new_rows[] = {
     {"--mode", "MODE", "PVP, two players (usual), or PVE, one against the computer", "PVP or PVE",
      read_mode},
@@ -97,24 +75,16 @@ static const struct option_row new_rows[] = {
     {"--on-timeout", "WHAT", "when the time is up: resign (usual), pass, move, event; below",
      "resign, pass, move or event", read_on_timeout},
     {"--grace", "TIME", "once a game so much more for one who is away then, up to 5m",
-     "a duration such as 30s", read_grace},
+     "a duration such as 30s", options_read_duration, offsetof(struct new_room, grace)},
     {"--lag-credit", "TIME", "of the way to the server, so much a move is given back, up to 500ms",
-     "a duration such as 200ms", read_lag_credit},
+     "a duration such as 200ms", options_read_duration, offsetof(struct new_room, lag_credit)},
     {"--lag-quota", "TIME", "and so much a game (5s), up to 1m", "a duration such as 5s",
-     read_lag_quota},
+     options_read_duration, offsetof(struct new_room, lag_quota)},
     {"--ai-timed", "YES|NO", "is the computer timed, too? (as the server is set: no)", "yes or no",
      read_ai_timed},
 };
 
 /* ---- asking */
-
-static void write_text(struct json_writer *writer, const char *name, const char *text)
-{
-    if (text == NULL)
-        return;
-    json_write_key(writer, name);
-    json_write_text(writer, text);
-}
 
 static void write_int64(struct json_writer *writer, const char *name, int64_t value)
 {
@@ -127,14 +97,14 @@ static void write_clock(struct json_writer *writer, const struct new_room *wish)
     const struct clock_rules *clock = &wish->clock;
     json_write_key(writer, "clock");
     json_write_object(writer);
-    write_text(writer, "mode", clock_rules_mode(clock));
+    fields_write_text(writer, "mode", clock_rules_mode(clock));
     write_int64(writer, "bank", clock->bank_ms);
     if (clock->extra_ms > 0)
         write_int64(writer, "extra", clock->extra_ms);
     if (clock->periods > 0)
         write_int64(writer, "periods", clock->periods);
-    write_text(writer, "lag_credit", wish->lag_credit);
-    write_text(writer, "lag_quota", wish->lag_quota);
+    fields_write_text(writer, "lag_credit", wish->lag_credit);
+    fields_write_text(writer, "lag_quota", wish->lag_quota);
     json_write_object_end(writer);
 }
 
@@ -143,8 +113,8 @@ static void write_wish(const struct new_room *wish, struct buffer *out)
     struct json_writer writer;
     json_writer_init(&writer, out);
     json_write_object(&writer);
-    write_text(&writer, "mode", wish->mode);
-    write_text(&writer, "rule", wish->rule);
+    fields_write_text(&writer, "mode", wish->mode);
+    fields_write_text(&writer, "rule", wish->rule);
     if (wish->turn_seconds > 0)
         write_int64(&writer, "turn_seconds", (int64_t)wish->turn_seconds);
     if (wish->has_clock)
@@ -153,8 +123,8 @@ static void write_wish(const struct new_room *wish, struct buffer *out)
         json_write_key(&writer, "ai_timed");
         json_write_bool(&writer, strcmp(wish->ai_timed, "yes") == 0);
     }
-    write_text(&writer, "on_timeout", wish->on_timeout);
-    write_text(&writer, "reconnect_grace", wish->grace);
+    fields_write_text(&writer, "on_timeout", wish->on_timeout);
+    fields_write_text(&writer, "reconnect_grace", wish->grace);
     json_write_object_end(&writer);
 }
 
@@ -235,8 +205,7 @@ const struct command room_new_command = {
              "  event             it is told, and the clock stands until they move\n"
              "example: tocsin room new --mode PVE --turn-seconds 30\n"
              "         tocsin room new --clock fischer:5m+3s --grace 30s\n",
-    .rows = new_rows,
-    .row_count = sizeof new_rows / sizeof new_rows[0],
+    COMMAND_ROWS(new_rows),
     .client = true,
     .run = new_run,
 };

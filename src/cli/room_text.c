@@ -12,19 +12,6 @@ static const char *const sides[2] = {"X", "O"};
 
 /* ---- reading */
 
-static void take_text(struct bytes json, const char *name, char *ret_text, size_t room)
-{
-    char text[ROOM_TEXT_BYTES] = "";
-    (void)fields_text(json, name, text, sizeof text);
-    table_clean(text, ret_text, room);
-}
-
-static bool take_flag(struct bytes json, const char *name)
-{
-    struct bytes value;
-    return fields_raw(json, name, &value) && bytes_are(value, "true");
-}
-
 static struct room_point take_point(struct bytes json)
 {
     struct room_point none = {-1, -1};
@@ -53,9 +40,9 @@ static bool take_state(struct bytes json, struct room_text *room)
     room->last.x = -1;
     if (!fields_raw(json, "state", &state) || !take_board(state, room))
         return false;
-    take_text(state, "current", room->current, sizeof room->current);
-    take_text(state, "winner", room->winner, sizeof room->winner);
-    room->over = take_flag(state, "over");
+    fields_clean(state, "current", room->current, sizeof room->current);
+    fields_clean(state, "winner", room->winner, sizeof room->winner);
+    room->over = fields_true(state, "over");
     (void)fields_int64(state, "step", &room->step);
     if (fields_raw(state, "lastMove", &value))
         room->last = take_point(value);
@@ -73,12 +60,12 @@ static void take_seats(struct bytes json, struct room_text *room)
     for (size_t i = 0; i < 2; i++) {
         const char *text = "free";
         bool found = fields_raw(json, "seats", &seats) && fields_raw(seats, sides[i], &seat);
-        if (found && take_flag(seat, "ai"))
+        if (found && fields_true(seat, "ai"))
             text = "the computer";
-        else if (found && take_flag(seat, "taken"))
-            text = !take_flag(seat, "connected") ? "away"
-                   : take_flag(seat, "ready")    ? "ready"
-                                                 : "not ready";
+        else if (found && fields_true(seat, "taken"))
+            text = !fields_true(seat, "connected") ? "away"
+                   : fields_true(seat, "ready")    ? "ready"
+                                                   : "not ready";
         (void)snprintf(room->seats[i], sizeof room->seats[i], "%s", text);
     }
 }
@@ -103,11 +90,11 @@ static void take_clock(struct bytes json, struct room_text *room)
         (void)fields_raw(clock, "rules", &rules);
     room->rules = clock_rules_read(rules, turn_seconds);
     (void)fields_int64(clock, "leftMs", &room->left_ms);
-    take_text(clock, "side", room->clock_side, sizeof room->clock_side);
-    take_text(clock, "onTimeout", room->on_timeout, sizeof room->on_timeout);
+    fields_clean(clock, "side", room->clock_side, sizeof room->clock_side);
+    fields_clean(clock, "onTimeout", room->on_timeout, sizeof room->on_timeout);
     (void)fields_int64(clock, "graceMs", &room->grace_ms);
-    room->clock_runs = take_flag(clock, "running");
-    room->overdue = take_flag(clock, "overdue");
+    room->clock_runs = fields_true(clock, "running");
+    room->overdue = fields_true(clock, "overdue");
     take_both(clock, "banks", room->bank_ms);
     take_both(clock, "periods", room->periods);
     for (size_t i = 0; i < 2; i++) { /* never more than the rules have, which can be counted with */
@@ -122,11 +109,11 @@ bool room_text_read(struct bytes json, struct room_text *ret_room)
     struct bytes series;
     if (!take_state(json, &room))
         return false;
-    take_text(json, "roomId", room.id, sizeof room.id);
-    take_text(json, "gameId", room.game, sizeof room.game);
-    take_text(json, "mode", room.mode, sizeof room.mode);
-    take_text(json, "rule", room.rule, sizeof room.rule);
-    take_text(json, "phase", room.phase, sizeof room.phase);
+    fields_clean(json, "roomId", room.id, sizeof room.id);
+    fields_clean(json, "gameId", room.game, sizeof room.game);
+    fields_clean(json, "mode", room.mode, sizeof room.mode);
+    fields_clean(json, "rule", room.rule, sizeof room.rule);
+    fields_clean(json, "phase", room.phase, sizeof room.phase);
     (void)fields_int64(json, "spectators", &room.spectators);
     (void)fields_int64(json, "seq", &room.seq);
     take_seats(json, &room);
@@ -340,7 +327,7 @@ void room_text_row(struct bytes json, int64_t now_ms, struct table *table)
     (void)now_ms;
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
         char text[ROOM_TEXT_BYTES];
-        take_text(json, texts[i], text, sizeof text);
+        fields_clean(json, texts[i], text, sizeof text);
         table_put(table, i == 0 ? PAINT_BOLD : PAINT_PLAIN, "%s", text);
     }
     (void)fields_int64(json, "turn_seconds", &turn_seconds);

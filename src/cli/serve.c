@@ -24,12 +24,6 @@ static bool set(struct serve *serve, const char *path, const char *value)
     return true;
 }
 
-static bool read_config(const char *value, void *into)
-{
-    ((struct serve *)into)->file = value;
-    return true;
-}
-
 static bool read_listen(const char *value, void *into)
 {
     return set(into, "listen", value);
@@ -66,22 +60,9 @@ static bool read_setting(const char *value, void *into)
     return set(into, path, equals + 1);
 }
 
-static bool read_print(const char *value, void *into)
-{
-    (void)value;
-    ((struct serve *)into)->print = true;
-    return true;
-}
-
-static bool read_accept_loss(const char *value, void *into)
-{
-    (void)value;
-    ((struct serve *)into)->config.accept_loss = true;
-    return true;
-}
-
 static const struct option_row rows[] = {
-    {"--config", "FILE", "read this YAML file", "a file", read_config},
+    {"--config", "FILE", "read this YAML file", "a file", options_read_text,
+     offsetof(struct serve, file)},
     {"--listen", "ADDRESS", "where to listen (127.0.0.1:7400); port 0 takes a free one",
      "an address such as 127.0.0.1:7400", read_listen},
     {"--data", "DIR", "the folder of the store (tocsin-data)", "a folder", read_data},
@@ -93,9 +74,9 @@ static const struct option_row rows[] = {
     {"--set", "KEY=VALUE", "any setting of the file, such as limits.body_bytes=2MiB",
      "a setting such as node=n2", read_setting},
     {"--print-config", NULL, "print the configuration with all its values, and end", "",
-     read_print},
+     options_read_flag, offsetof(struct serve, print)},
     {"--accept-loss", NULL, "start although acknowledged commits are missing from a damaged log",
-     "", read_accept_loss},
+     "", options_read_flag, offsetof(struct serve, config.accept_loss)},
 };
 
 static int print_config(const struct config *config)
@@ -171,7 +152,6 @@ const struct command serve_command = {
              "example: tocsin serve --data /var/lib/tocsin --listen 127.0.0.1:7400\n"
              "exit codes: 0 stopped in order, 1 it could not go on, 2 usage, 4 the records that\n"
              "several nodes share are gone or damaged: look before it is started again\n",
-    .rows = rows,
-    .row_count = sizeof rows / sizeof rows[0],
+    COMMAND_ROWS(rows),
     .run = serve_run,
 };

@@ -45,7 +45,7 @@ void table_put(struct table *table, enum paint paint, const char *format, ...)
 /* What there is, under the heads the first time, and forgets it. */
 void table_print(struct table *table);
 
-/* A copy of text without control characters. */
+/* A copy of text without control characters; text itself may become it. */
 void table_clean(const char *text, char *ret_clean, size_t room);
 
 /* One "name   value" line of a description. */

@@ -108,12 +108,11 @@ void task_text_print(struct bytes task, int64_t now_ms)
     char status[SHORT_BYTES] = "";
     char rhythm[RHYTHM_BYTES];
     char queue[ID_BYTES];
-    struct bytes cancel;
     int64_t remaining;
     line_of_text(task, "id", PAINT_BOLD);
     line_of_text(task, "name", PAINT_PLAIN);
     (void)fields_text(task, "status", status, sizeof status);
-    bool requested = fields_raw(task, "cancel_requested", &cancel) && bytes_are(cancel, "true");
+    bool requested = fields_true(task, "cancel_requested");
     table_line("status", paint_of_status(status), "%s%s", status,
                requested ? ", told to stop" : "");
     line_of_time(task, "due_ms", "due", now_ms);
@@ -140,21 +139,18 @@ void task_text_print(struct bytes task, int64_t now_ms)
 
 void task_text_line(struct bytes task, int64_t now_ms)
 {
-    char id[ID_BYTES] = "";
-    char clean[ID_BYTES];
+    char id[ID_BYTES];
     char status[SHORT_BYTES] = "";
     char due[160] = "";
     int64_t due_ms;
     bool wants_due;
-    struct bytes cancel;
-    (void)fields_text(task, "id", id, sizeof id);
+    fields_clean(task, "id", id, sizeof id);
     (void)fields_text(task, "status", status, sizeof status);
-    table_clean(id, clean, sizeof clean);
     wants_due = bytes_are(bytes_of(status), "pending");
     if (wants_due && fields_int64(task, "due_ms", &due_ms))
         task_text_due(due_ms, now_ms, due, sizeof due);
-    bool requested = fields_raw(task, "cancel_requested", &cancel) && bytes_are(cancel, "true");
-    (void)printf("%s%s%s %s%s%s%s%s%s\n", paint_on(PAINT_BOLD), clean, paint_off(),
+    bool requested = fields_true(task, "cancel_requested");
+    (void)printf("%s%s%s %s%s%s%s%s%s\n", paint_on(PAINT_BOLD), id, paint_off(),
                  paint_on(paint_of_status(status)), status, paint_off(),
                  requested ? ", told to stop" : "", due[0] != '\0' ? ", due " : "", due);
 }

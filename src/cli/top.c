@@ -3,13 +3,11 @@
  * what is shown is what happened over the last few. */
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "cli/clock.h"
 #include "cli/command_list.h"
 #include "cli/live.h"
 #include "cli/top_view.h"
-#include "schedule/duration.h"
 
 enum { SAMPLES = 6 };
 
@@ -27,24 +25,13 @@ struct top {
 
 static bool read_interval(const char *value, void *into)
 {
-    struct tocsin_why why;
-    uint64_t ms;
-    if (duration_parse(value, strlen(value), &ms, &why) != TOCSIN_OK || ms < 100 || ms > 60000)
-        return false;
-    ((struct top *)into)->interval_ms = ms;
-    return true;
-}
-
-static bool read_once(const char *value, void *into)
-{
-    (void)value;
-    ((struct top *)into)->once = true;
-    return true;
+    return options_time(value, 100, 60000, &((struct top *)into)->interval_ms);
 }
 
 static const struct option_row rows[] = {
     {"--interval", "TIME", "how often (1s)", "a duration from 100ms to 1m", read_interval},
-    {"--once", NULL, "one frame, over one interval, and end", "", read_once},
+    {"--once", NULL, "one frame, over one interval, and end", "", options_read_flag,
+     offsetof(struct top, once)},
 };
 
 /* ---- showing */
@@ -143,8 +130,7 @@ const struct command top_command = {
     .after = "example: tocsin top --url http://timers.example.org:7400\n"
              "keys: q or Ctrl-C ends it\n"
              "environment: NO_COLOR\n",
-    .rows = rows,
-    .row_count = sizeof rows / sizeof rows[0],
+    COMMAND_ROWS(rows),
     .client = true,
     .run = top_run,
 };

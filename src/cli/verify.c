@@ -26,20 +26,6 @@ struct inspect {
     bool unwritten;
 };
 
-static bool read_json(const char *value, void *into)
-{
-    (void)value;
-    ((struct inspect *)into)->json = true;
-    return true;
-}
-
-static bool read_events(const char *value, void *into)
-{
-    (void)value;
-    ((struct inspect *)into)->events = true;
-    return true;
-}
-
 static void on_progress(void *arg, uint64_t done, uint64_t of)
 {
     struct inspect *inspect = arg;
@@ -62,12 +48,9 @@ static int judge(struct inspect *inspect, const char *dir, enum tocsin_status st
                  const struct tocsin_why *why)
 {
     progress_end(&inspect->progress);
-    if (inspect->damages > DAMAGES_SAID) {
-        char text[60];
-        (void)snprintf(text, sizeof text, "and %s more",
-                       figure_count(inspect->damages - DAMAGES_SAID).text);
-        error_note(inspect->command->name, text);
-    }
+    if (inspect->damages > DAMAGES_SAID)
+        error_note(inspect->command->name, "and %s more",
+                   figure_count(inspect->damages - DAMAGES_SAID).text);
     switch (status) {
     case TOCSIN_OK:
         return EXIT_DONE;
@@ -103,7 +86,8 @@ static enum tocsin_status look(struct inspect *inspect, const char *dir,
 /* ---- verify */
 
 static const struct option_row verify_rows[] = {
-    {"--json", NULL, "the findings as one JSON object", "", read_json},
+    {"--json", NULL, "the findings as one JSON object", "", options_read_flag,
+     offsetof(struct inspect, json)},
 };
 
 static void print_report(const struct inspect *inspect, const struct store_report *report)
@@ -165,8 +149,7 @@ const struct command verify_command = {
              "and says what is damaged and where. Changes nothing.\n",
     .after = "example: tocsin verify /var/lib/tocsin\n"
              "exit codes: 0 whole, 1 damaged or not readable, 2 usage\n",
-    .rows = verify_rows,
-    .row_count = sizeof verify_rows / sizeof verify_rows[0],
+    COMMAND_ROWS(verify_rows),
     .word_name = "the folder",
     .words_min = 1,
     .words_max = 1,
@@ -176,8 +159,10 @@ const struct command verify_command = {
 /* ---- dump */
 
 static const struct option_row dump_rows[] = {
-    {"--events", NULL, "the events too, after the records", "", read_events},
-    {"--json", NULL, "one JSON object a line, which it is anyway", "", read_json},
+    {"--events", NULL, "the events too, after the records", "", options_read_flag,
+     offsetof(struct inspect, events)},
+    {"--json", NULL, "one JSON object a line, which it is anyway", "", options_read_flag,
+     offsetof(struct inspect, json)},
 };
 
 static void write_bytes(struct json_writer *writer, const char *key, struct bytes value)
@@ -327,8 +312,7 @@ const struct command dump_command = {
              "a page that cannot be read.\n",
     .after = "example: tocsin dump /var/lib/tocsin --events > everything.ndjson\n"
              "exit codes: 0 all of it, 1 damaged or not readable, 2 usage\n",
-    .rows = dump_rows,
-    .row_count = sizeof dump_rows / sizeof dump_rows[0],
+    COMMAND_ROWS(dump_rows),
     .word_name = "the folder",
     .words_min = 1,
     .words_max = 1,

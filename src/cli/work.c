@@ -11,7 +11,6 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
@@ -22,8 +21,8 @@
 #include "cli/command_list.h"
 #include "cli/error.h"
 #include "cli/fields.h"
+#include "cli/signals.h"
 #include "schedule/backoff.h"
-#include "schedule/duration.h"
 
 enum {
     LEASE_GRACE_MS = 10000,
@@ -39,39 +38,15 @@ static bool read_max(const char *value, void *into)
     return options_whole(value, 1, WORK_SLOTS_MAX, &((struct work *)into)->max);
 }
 
-static bool read_time(const char *value, uint64_t min_ms, uint64_t max_ms, uint64_t *into)
-{
-    struct tocsin_why why;
-    uint64_t ms;
-    if (duration_parse(value, strlen(value), &ms, &why) != TOCSIN_OK || ms < min_ms || ms > max_ms)
-        return false;
-    *into = ms;
-    return true;
-}
-
 static bool read_ttl(const char *value, void *into)
 {
-    return read_time(value, 100, 86400000, &((struct work *)into)->ttl_ms);
+    return options_time(value, 100, 86400000, &((struct work *)into)->ttl_ms);
 }
 
 static bool read_wait(const char *value, void *into)
 {
     ((struct work *)into)->waits = true;
-    return read_time(value, 1000, 3600000, &((struct work *)into)->wait_ms);
-}
-
-static bool read_once(const char *value, void *into)
-{
-    (void)value;
-    ((struct work *)into)->once = true;
-    return true;
-}
-
-static bool read_result(const char *value, void *into)
-{
-    (void)value;
-    ((struct work *)into)->wants_result = true;
-    return true;
+    return options_time(value, 1000, 3600000, &((struct work *)into)->wait_ms);
 }
 
 static const struct option_row rows[] = {
@@ -80,32 +55,13 @@ static const struct option_row rows[] = {
      "a duration from 100ms to 24h", read_ttl},
     {"--wait", "TIME", "how long one call waits for work (30s)", "a duration from 1s to 1h",
      read_wait},
-    {"--once", NULL, "leave when the queue is empty, after --wait if that is given", "", read_once},
+    {"--once", NULL, "leave when the queue is empty, after --wait if that is given", "",
+     options_read_flag, offsetof(struct work, once)},
     {"--result", NULL, "what the command prints, JSON of 16 KiB at most, becomes the result", "",
-     read_result},
+     options_read_flag, offsetof(struct work, wants_result)},
 };
 
-/* ---- what is said */
-
-void work_say(const char *format, ...)
-{
-    char text[1200];
-    va_list arguments;
-    va_start(arguments, format);
-    (void)vsnprintf(text, sizeof text, format, arguments);
-    va_end(arguments);
-    error_note("work", text);
-}
-
-void work_note_answer(struct work *work, const struct call *call, enum call_end end)
-{
-    bool here = end == CALL_ANSWERED;
-    if (here && work->away)
-        work_say("the server is back");
-    else if (!here && !work->away)
-        work_say("no answer from %s: %s; trying again", work->client.url, call_why(call));
-    work->away = !here;
-}
+/* ---- what the files share */
 
 uint64_t work_backoff_us(uint32_t failures)
 {
@@ -162,7 +118,7 @@ static void leased(void *arg, struct call *call, enum call_end end)
         return;
     }
     work->met = work->met || end == CALL_ANSWERED;
-    work_note_answer(work, call, end);
+    client_note_answer(&work->client, call, end, &work->away);
     if (status == 0 || status >= 500 || status == 429) {
         work->lease_us = clock_now_us() + work_backoff_us(work->lease_failures++);
         return;
@@ -223,9 +179,9 @@ static void stop(struct work *work)
         calls_cancel(work->calls, work->lease);
         uint64_t busy = busy_slots(work);
         if (busy > 0)
-            work_say("stopping when %" PRIu64 " running %s; once more ends %s", busy,
-                     busy == 1 ? "command has ended" : "commands have ended",
-                     busy == 1 ? "it" : "them");
+            error_note("work", "stopping when %" PRIu64 " running %s; once more ends %s", busy,
+                       busy == 1 ? "command has ended" : "commands have ended",
+                       busy == 1 ? "it" : "them");
         return;
     }
     for (uint64_t i = 0; i < work->max; i++) {
@@ -243,19 +199,6 @@ static void read_signals(struct work *work)
         if (info.ssi_signo != SIGCHLD)
             stop(work);
     }
-}
-
-static bool open_signals(struct work *work)
-{
-    static const int caught[] = {SIGINT, SIGTERM, SIGHUP, SIGCHLD};
-    sigset_t set;
-    (void)sigemptyset(&set);
-    for (size_t i = 0; i < sizeof caught / sizeof caught[0]; i++)
-        (void)sigaddset(&set, caught[i]);
-    (void)sigprocmask(SIG_BLOCK, &set, NULL);
-    (void)signal(SIGPIPE, SIG_IGN);
-    work->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-    return work->signals >= 0;
 }
 
 /* ---- the loop */
@@ -318,8 +261,8 @@ static void close_slots(struct work *work)
         if (slot->work == NULL)
             continue;
         if (slot->state != SLOT_FREE)
-            work_say("%s: left without an answer; it is tried again when its lease ends",
-                     slot->task_id);
+            error_note("work", "%s: left without an answer; it is tried again when its lease ends",
+                       slot->task_id);
         calls_cancel(work->calls, slot->extend);
         calls_cancel(work->calls, slot->settle);
         slot_release(slot);
@@ -340,7 +283,8 @@ static int prepare(struct work *work)
         good = slot_init(&work->slots[i], work);
     if (!good)
         return command_fail(&work_command, "no memory");
-    if (!open_signals(work))
+    work->signals = signals_open((const int[]){SIGINT, SIGTERM, SIGHUP, SIGCHLD, 0});
+    if (work->signals < 0)
         return command_fail(&work_command, "cannot wait for signals: %s", strerror(errno));
     return EXIT_DONE;
 }
@@ -393,8 +337,7 @@ const struct command work_command = {
              "the answer to each ack and nack is printed.\n"
              "\n"
              "example: tocsin work mail --max 4 -- ./send-mail --verbose\n",
-    .rows = rows,
-    .row_count = sizeof rows / sizeof rows[0],
+    COMMAND_ROWS(rows),
     .word_name = "the queue",
     .words_min = 1,
     .words_max = COMMAND_WORDS_ANY,

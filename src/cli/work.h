@@ -78,9 +78,6 @@ void slot_step(struct slot *slot, uint64_t now_us);
 uint64_t slot_wake_us(const struct slot *slot);
 
 /* work.c */
-/* One message when the server goes, one when it is back. */
-void work_note_answer(struct work *work, const struct call *call, enum call_end end);
 uint64_t work_backoff_us(uint32_t failures);
-void work_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 #endif

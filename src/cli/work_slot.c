@@ -13,6 +13,7 @@
 #include "base/json_write.h"
 #include "cli/clock.h"
 #include "cli/command_list.h"
+#include "cli/error.h"
 #include "cli/fields.h"
 #include "schedule/duration.h"
 
@@ -104,7 +105,7 @@ static void extended(void *arg, struct call *call, enum call_end end)
     struct slot *slot = arg;
     struct work *work = slot->work;
     uint64_t now_us = clock_now_us();
-    work_note_answer(work, call, end);
+    client_note_answer(&work->client, call, end, &work->away);
     slot->extend_us = now_us + work->ttl_ms * 1000 / 3;
     if (end != CALL_ANSWERED || call_status(call) >= 500 || call_status(call) == 429) {
         slot->extend_us = now_us + work->ttl_ms * 1000 / 10;
@@ -118,7 +119,7 @@ static void extended(void *arg, struct call *call, enum call_end end)
     (void)fields_text(call_body(call), "code", code, sizeof code);
     slot->cancelled = strcmp(code, "CANCEL_REQUESTED") == 0;
     slot->lost = !slot->cancelled;
-    work_say("%s: %s; the command is ended", slot->task_id, problem);
+    error_note("work", "%s: %s; the command is ended", slot->task_id, problem);
     job_end(&slot->job, now_us);
     slot->extend_us = UINT64_MAX;
 }
@@ -165,7 +166,7 @@ static void judge_result(struct slot *slot)
         why = "what was printed is not JSON";
     slot->without_result = why != NULL;
     if (why != NULL)
-        work_say("%s: done, but without a result: %s", slot->task_id, why);
+        error_note("work", "%s: done, but without a result: %s", slot->task_id, why);
 }
 
 static void write_ack(const struct slot *slot, struct buffer *out)
@@ -201,7 +202,7 @@ static void settled(void *arg, struct call *call, enum call_end end)
     struct slot *slot = arg;
     struct work *work = slot->work;
     char problem[400];
-    work_note_answer(work, call, end);
+    client_note_answer(&work->client, call, end, &work->away);
     int status = end == CALL_ANSWERED ? call_status(call) : 0;
     if (status == 0 || status >= 500 || status == 429) {
         slot->settle_us = clock_now_us() + work_backoff_us(slot->failures++);
@@ -209,14 +210,14 @@ static void settled(void *arg, struct call *call, enum call_end end)
     }
     if (status == 400 && !slot->without_result && job_succeeded(&slot->job)) {
         client_problem(call, problem, sizeof problem);
-        work_say("%s: once more without the result: %s", slot->task_id, problem);
+        error_note("work", "%s: once more without the result: %s", slot->task_id, problem);
         slot->without_result = true;
         slot->settle_us = 0;
         return;
     }
     if (status >= 300) {
         client_problem(call, problem, sizeof problem);
-        work_say("%s: %s", slot->task_id, problem);
+        error_note("work", "%s: %s", slot->task_id, problem);
     } else if (work->client.json) {
         (void)printf("%.*s\n", (int)call_body(call).size, call_body(call).at);
         (void)fflush(stdout);

@@ -168,6 +168,19 @@ bool request_idempotency_fits(const struct route_request *request);
 bool request_idempotency(const struct route_request *request, size_t line, struct bytes body,
                          char **ret_text, struct idem_ask *ret_ask);
 void request_overloaded(const struct route_request *request);
+/* Zeroed, to be freed. NULL: answered. */
+void *request_alloc(const struct route_request *request, size_t bytes);
+
+/* What every change keeps until it is answered, with the bytes that its call points to. */
+struct change_request {
+    struct server *server;
+    struct http_exchange *exchange;
+    char *idem; /* to be freed, also when it could not begin */
+    char id[ROUTE_PARAM_BYTES_MAX];
+};
+bool change_begin(const struct route_request *request, struct change_request *self,
+                  struct bytes *ret_id, struct conditions *ret_conditions,
+                  struct idem_ask *ret_idem);
 
 enum { QUERY_LIMIT_MAX = 1000, QUERY_LIMIT_DEFAULT = 100 };
 bool query_fits(const struct route_request *request, const char *const *names, size_t count);
@@ -175,8 +188,9 @@ bool query_text(const struct route_request *request, const char *name, char *roo
                 struct bytes *ret_text);
 bool query_whole(const struct route_request *request, const char *name, uint64_t min, uint64_t max,
                  uint64_t *into);
-/* limit and after, and nothing else. */
+/* limit and after; the second refuses anything else. */
 bool query_page(const struct route_request *request, uint64_t *ret_limit, uint64_t *ret_after);
+bool query_page_only(const struct route_request *request, uint64_t *ret_limit, uint64_t *ret_after);
 /* Which of the words, which end with NULL, it is, from 1; 0: it is not given. False: refused. */
 bool query_word(const struct route_request *request, const char *name, const char *const *words,
                 const char *complaint, int *ret_which);

@@ -363,12 +363,26 @@ void operations_metrics(const struct route_request *request)
 
 /* ---- what this server is */
 
+struct figure {
+    const char *name;
+    uint64_t value;
+};
+
+static void write_figures(struct json_writer *writer, const char *name, const struct figure *rows,
+                          size_t count)
+{
+    json_write_key(writer, name);
+    json_write_object(writer);
+    for (size_t i = 0; i < count; i++) {
+        json_write_key(writer, rows[i].name);
+        json_write_uint64(writer, rows[i].value);
+    }
+    json_write_object_end(writer);
+}
+
 static void write_limits(struct json_writer *writer, const struct config_limits *limits)
 {
-    const struct {
-        const char *name;
-        uint64_t value;
-    } rows[] = {
+    const struct figure rows[] = {
         {"connections", limits->connections},
         {"body_bytes", limits->body_bytes},
         {"tasks_pending", limits->tasks_pending},
@@ -387,13 +401,7 @@ static void write_limits(struct json_writer *writer, const struct config_limits 
         {"finished_tasks", limits->finished_tasks},
         {"finished_bytes", limits->finished_bytes},
     };
-    json_write_key(writer, "limits");
-    json_write_object(writer);
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        json_write_key(writer, rows[i].name);
-        json_write_uint64(writer, rows[i].value);
-    }
-    json_write_object_end(writer);
+    write_figures(writer, "limits", rows, sizeof rows / sizeof rows[0]);
 }
 
 static void write_counts(struct json_writer *writer, struct server *server)
@@ -402,10 +410,7 @@ static void write_counts(struct json_writer *writer, struct server *server)
     struct tasks_stats tasks;
     engine_describe(server->engine, &engine);
     tasks_describe(server->tasks, &tasks);
-    const struct {
-        const char *name;
-        uint64_t value;
-    } rows[] = {
+    const struct figure rows[] = {
         {"records", engine.records},     {"ready", tasks.ready},
         {"running", tasks.leased},       {"waiting_leases", tasks.waiting},
         {"incidents", tasks.incidents},  {"finished_kept", tasks.finished},
@@ -413,13 +418,7 @@ static void write_counts(struct json_writer *writer, struct server *server)
         {"docs_in_memory", engine.docs}, {"doc_bytes", engine.doc_bytes},
         {"clock_steps", engine.steps},   {"rolled_back", engine.rolled_back},
     };
-    json_write_key(writer, "counts");
-    json_write_object(writer);
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        json_write_key(writer, rows[i].name);
-        json_write_uint64(writer, rows[i].value);
-    }
-    json_write_object_end(writer);
+    write_figures(writer, "counts", rows, sizeof rows / sizeof rows[0]);
 }
 
 static void write_cluster(struct json_writer *writer, struct server *server)

@@ -87,6 +87,30 @@ void request_overloaded(const struct route_request *request)
                                      .detail = "no memory for this request now: try again"});
 }
 
+void *request_alloc(const struct route_request *request, size_t bytes)
+{
+    void *self = calloc(1, bytes);
+    if (self == NULL)
+        request_overloaded(request);
+    return self;
+}
+
+bool change_begin(const struct route_request *request, struct change_request *self,
+                  struct bytes *ret_id, struct conditions *ret_conditions,
+                  struct idem_ask *ret_idem)
+{
+    self->server = request->server;
+    self->exchange = request->exchange;
+    memcpy(self->id, request->param, request->param_size);
+    *ret_id = (struct bytes){self->id, request->param_size};
+    if (!request_conditions(request, ret_conditions) || !request_idempotency_fits(request))
+        return false;
+    if (request_idempotency(request, 0, request->http->body, &self->idem, ret_idem))
+        return true;
+    request_overloaded(request);
+    return false;
+}
+
 /* ---- queries */
 
 bool query_fits(const struct route_request *request, const char *const *names, size_t count)
@@ -144,25 +168,26 @@ bool query_whole(const struct route_request *request, const char *name, uint64_t
 
 bool query_page(const struct route_request *request, uint64_t *ret_limit, uint64_t *ret_after)
 {
-    static const char *const names[] = {"limit", "after"};
     *ret_limit = QUERY_LIMIT_DEFAULT;
     *ret_after = 0;
-    return query_fits(request, names, 2) &&
-           query_whole(request, "limit", 1, QUERY_LIMIT_MAX, ret_limit) &&
+    return query_whole(request, "limit", 1, QUERY_LIMIT_MAX, ret_limit) &&
            query_whole(request, "after", 0, INT64_MAX, ret_after);
+}
+
+bool query_page_only(const struct route_request *request, uint64_t *ret_limit, uint64_t *ret_after)
+{
+    static const char *const names[] = {"limit", "after"};
+    return query_fits(request, names, 2) && query_page(request, ret_limit, ret_after);
 }
 
 /* ---- what is only read */
 
 struct read_request *read_begin(const struct route_request *request, const char *missing)
 {
-    struct read_request *self = malloc(sizeof *self);
-    if (self == NULL) {
-        request_overloaded(request);
-        return NULL;
-    }
-    *self = (struct read_request){request->server, request->exchange, missing,
-                                  "the record is damaged: the log says more"};
+    struct read_request *self = request_alloc(request, sizeof *self);
+    if (self != NULL)
+        *self = (struct read_request){request->server, request->exchange, missing,
+                                      "the record is damaged: the log says more"};
     return self;
 }
 

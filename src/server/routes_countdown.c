@@ -11,10 +11,7 @@ enum { ANSWER_BYTES_MAX = 64 * 1024 };
 /* A call on its way, with every byte it points to. */
 struct countdown_request {
     struct countdown_call call; /* first */
-    struct server *server;
-    struct http_exchange *exchange;
-    char *idem;
-    char key[ROUTE_PARAM_BYTES_MAX];
+    struct change_request change;
     char owner[COUNTDOWN_WORD_BYTES_MAX];
     char version[COUNTDOWN_WORD_BYTES_MAX];
     char kind[COUNTDOWN_KIND_BYTES_MAX];
@@ -23,14 +20,14 @@ struct countdown_request {
 static void request_free(struct countdown_request *self)
 {
     buffer_release(&self->call.answer);
-    free(self->idem);
+    free(self->change.idem);
     free(self);
 }
 
 static void answered(struct countdown_call *call)
 {
     struct countdown_request *self = (struct countdown_request *)call;
-    answer_outcome(self->server, self->exchange, call->outcome, call->rev,
+    answer_outcome(self->change.server, self->change.exchange, call->outcome, call->rev,
                    (struct bytes){call->answer.data, call->answer.size}, call->why.text,
                    call->replayed);
     request_free(self);
@@ -40,26 +37,16 @@ static void answered(struct countdown_call *call)
 static struct countdown_request *begin(const struct route_request *request,
                                        enum countdown_verb verb)
 {
-    struct conditions conditions;
-    if (!request_conditions(request, &conditions) || !request_idempotency_fits(request))
+    struct countdown_request *self = request_alloc(request, sizeof *self);
+    if (self == NULL)
         return NULL;
-    struct countdown_request *self = calloc(1, sizeof *self);
-    if (self == NULL) {
-        request_overloaded(request);
-        return NULL;
-    }
-    self->server = request->server;
-    self->exchange = request->exchange;
     self->call.verb = verb;
-    self->call.conditions = conditions;
     self->call.done = answered;
     buffer_init(&self->call.answer, ANSWER_BYTES_MAX);
-    memcpy(self->key, request->param, request->param_size);
-    self->call.key = (struct bytes){self->key, request->param_size};
-    if (request_idempotency(request, 0, request->http->body, &self->idem, &self->call.idem))
+    if (change_begin(request, &self->change, &self->call.key, &self->call.conditions,
+                     &self->call.idem))
         return self;
     request_free(self);
-    request_overloaded(request);
     return NULL;
 }
 
@@ -193,7 +180,7 @@ void countdown_list(const struct route_request *request)
 {
     uint64_t limit;
     uint64_t after;
-    if (!query_page(request, &limit, &after))
+    if (!query_page_only(request, &limit, &after))
         return;
     struct read_request *self = read_begin(request, "");
     if (self != NULL)

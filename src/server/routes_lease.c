@@ -11,19 +11,16 @@ enum { ANSWER_BYTES_MAX = 16 * 1024 };
 
 /* A call on its way, with every byte it points to. */
 struct lease_request {
-    struct lease_call call; /* first */
-    struct server *server;
-    struct http_exchange *exchange; /* NULL: the client has left */
-    char *idem;
+    struct lease_call call;       /* first */
+    struct change_request change; /* its exchange is NULL: the client has left */
     bool starting;
-    char name[ROUTE_PARAM_BYTES_MAX];
     char holder[LEASE_HOLDER_BYTES_MAX];
 };
 
 static void request_free(struct lease_request *self)
 {
     buffer_release(&self->call.answer);
-    free(self->idem);
+    free(self->change.idem);
     free(self);
 }
 
@@ -32,51 +29,41 @@ static void answered(struct lease_call *call)
     struct lease_request *self = (struct lease_request *)call;
     struct bytes json = {call->answer.data, call->answer.size};
     bool refused = call->outcome == OUTCOME_CONFLICTING || call->outcome == OUTCOME_LOST;
-    if (self->exchange != NULL && refused)
-        answer_problem(self->server, self->exchange,
+    if (self->change.exchange != NULL && refused)
+        answer_problem(self->change.server, self->change.exchange,
                        &(struct problem){.status = answer_status(call->outcome),
                                          .code = answer_code(call->outcome),
                                          .detail = call->why.text,
                                          .headers = call->replayed ? ANSWER_REPLAYED : NULL,
                                          .members = json});
-    else if (self->exchange != NULL)
-        answer_outcome(self->server, self->exchange, call->outcome, call->rev, json, call->why.text,
-                       call->replayed);
+    else if (self->change.exchange != NULL)
+        answer_outcome(self->change.server, self->change.exchange, call->outcome, call->rev, json,
+                       call->why.text, call->replayed);
     request_free(self);
 }
 
 static void gone(void *arg)
 {
     struct lease_request *self = arg;
-    self->server->under_way--;
-    self->exchange = NULL;
-    if (!self->starting && leases_gone(self->server->leases, &self->call))
+    self->change.server->under_way--;
+    self->change.exchange = NULL;
+    if (!self->starting && leases_gone(self->change.server->leases, &self->call))
         request_free(self);
 }
 
 /* NULL: answered. */
 static struct lease_request *begin(const struct route_request *request, enum lease_verb verb)
 {
-    struct conditions conditions;
-    if (!request_conditions(request, &conditions) || !request_idempotency_fits(request))
+    struct lease_request *self = request_alloc(request, sizeof *self);
+    if (self == NULL)
         return NULL;
-    struct lease_request *self = calloc(1, sizeof *self);
-    if (self == NULL) {
-        request_overloaded(request);
-        return NULL;
-    }
-    self->server = request->server;
-    self->exchange = request->exchange;
     self->call.verb = verb;
-    self->call.conditions = conditions;
     self->call.done = answered;
     buffer_init(&self->call.answer, ANSWER_BYTES_MAX);
-    memcpy(self->name, request->param, request->param_size);
-    self->call.name = (struct bytes){self->name, request->param_size};
-    if (request_idempotency(request, 0, request->http->body, &self->idem, &self->call.idem))
+    if (change_begin(request, &self->change, &self->call.name, &self->call.conditions,
+                     &self->call.idem))
         return self;
     request_free(self);
-    request_overloaded(request);
     return NULL;
 }
 
@@ -104,7 +91,7 @@ static void go(const struct route_request *request, struct lease_request *self)
         self->starting = true;
         http_exchange_on_gone(request->exchange, gone, self);
         self->starting = false;
-        if (self->exchange == NULL) {
+        if (self->change.exchange == NULL) {
             request_free(self);
             return;
         }
@@ -200,7 +187,7 @@ void lease_list_request(const struct route_request *request)
 {
     uint64_t limit;
     uint64_t after;
-    if (!query_page(request, &limit, &after))
+    if (!query_page_only(request, &limit, &after))
         return;
     struct read_request *self = read_begin(request, "");
     if (self != NULL)

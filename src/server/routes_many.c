@@ -29,11 +29,9 @@ struct many {
 
 static struct many *many_create(const struct route_request *request, bool lines)
 {
-    struct many *many = calloc(1, sizeof *many);
-    if (many == NULL) {
-        request_overloaded(request);
+    struct many *many = request_alloc(request, sizeof *many);
+    if (many == NULL)
         return NULL;
-    }
     many->request = *request;
     many->server = request->server;
     many->exchange = request->exchange;

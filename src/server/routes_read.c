@@ -53,13 +53,12 @@ void task_list(const struct route_request *request)
     char prefix[TASK_ID_BYTES_MAX];
     char queue[TASK_QUEUE_BYTES_MAX];
     struct tasks_filter filter = {0};
-    uint64_t limit = QUERY_LIMIT_DEFAULT;
+    uint64_t limit;
     if (!query_fits(request, names, 5) ||
         !query_text(request, "status", status, sizeof status, &filter.status) ||
         !query_text(request, "prefix", prefix, sizeof prefix, &filter.prefix) ||
         !query_text(request, "queue", queue, sizeof queue, &filter.queue) ||
-        !query_whole(request, "limit", 1, QUERY_LIMIT_MAX, &limit) ||
-        !query_whole(request, "after", 0, INT64_MAX, &filter.after))
+        !query_page(request, &limit, &filter.after))
         return;
     if (!status_known(filter.status)) {
         answer_invalid(request, "status: must be pending, running, completed, failed, cancelled "
@@ -76,7 +75,7 @@ void incident_list(const struct route_request *request)
 {
     uint64_t limit;
     uint64_t after;
-    if (!query_page(request, &limit, &after))
+    if (!query_page_only(request, &limit, &after))
         return;
     struct read_request *self = task_read_begin(request);
     if (self != NULL)
@@ -270,14 +269,9 @@ void queue_lease(const struct route_request *request)
     }
     if (!body_read(request, fields, 3))
         return;
-    struct lease_request *self = calloc(1, sizeof *self);
-    if (self == NULL) {
-        answer_problem(server, request->exchange,
-                       &(struct problem){.status = 503,
-                                         .code = "OVERLOADED",
-                                         .detail = "no memory for this request now: try again"});
+    struct lease_request *self = request_alloc(request, sizeof *self);
+    if (self == NULL)
         return;
-    }
     self->server = server;
     self->exchange = request->exchange;
     memcpy(self->queue, queue.at, queue.size);

@@ -11,24 +11,21 @@ enum { ANSWER_BYTES_MAX = 2 * 1024 * 1024 };
 /* A call on its way, with every byte it points to. */
 struct renewal_request {
     struct renewal_call call; /* first */
-    struct server *server;
-    struct http_exchange *exchange;
-    char *idem;
-    char id[ROUTE_PARAM_BYTES_MAX];
+    struct change_request change;
 };
 
 static void request_free(struct renewal_request *self)
 {
     buffer_release(&self->call.answer);
     free(self->call.spec);
-    free(self->idem);
+    free(self->change.idem);
     free(self);
 }
 
 static void answered(struct renewal_call *call)
 {
     struct renewal_request *self = (struct renewal_request *)call;
-    answer_outcome(self->server, self->exchange, call->outcome, call->rev,
+    answer_outcome(self->change.server, self->change.exchange, call->outcome, call->rev,
                    (struct bytes){call->answer.data, call->answer.size}, call->why.text,
                    call->replayed);
     request_free(self);
@@ -37,26 +34,16 @@ static void answered(struct renewal_call *call)
 /* NULL: answered. */
 static struct renewal_request *begin(const struct route_request *request, enum renewal_verb verb)
 {
-    struct conditions conditions;
-    if (!request_conditions(request, &conditions) || !request_idempotency_fits(request))
+    struct renewal_request *self = request_alloc(request, sizeof *self);
+    if (self == NULL)
         return NULL;
-    struct renewal_request *self = calloc(1, sizeof *self);
-    if (self == NULL) {
-        request_overloaded(request);
-        return NULL;
-    }
-    self->server = request->server;
-    self->exchange = request->exchange;
     self->call.verb = verb;
-    self->call.conditions = conditions;
     self->call.done = answered;
     buffer_init(&self->call.answer, ANSWER_BYTES_MAX);
-    memcpy(self->id, request->param, request->param_size);
-    self->call.id = (struct bytes){self->id, request->param_size};
-    if (request_idempotency(request, 0, request->http->body, &self->idem, &self->call.idem))
+    if (change_begin(request, &self->change, &self->call.id, &self->call.conditions,
+                     &self->call.idem))
         return self;
     request_free(self);
-    request_overloaded(request);
     return NULL;
 }
 
@@ -96,8 +83,8 @@ void renewal_create_request(const struct route_request *request)
             request_overloaded(request);
         return;
     }
-    uuid_next(&server->uuids, engine_wall_ms(server->engine), self->id);
-    self->call.id = (struct bytes){self->id, UUID_TEXT_BYTES};
+    uuid_next(&server->uuids, engine_wall_ms(server->engine), self->change.id);
+    self->call.id = (struct bytes){self->change.id, UUID_TEXT_BYTES};
     self->call.spec = spec;
     renewals_ask(keeper_renewals(server->keeper), &self->call);
 }
@@ -145,15 +132,14 @@ void renewal_list(const struct route_request *request)
     static const char *const names[] = {"status", "limit", "after"};
     static const char *const states[] = {"ACTIVE",    "PAUSED", "COMPLETED", "FAILED",
                                          "CANCELLED", "LOST",   NULL}; /* enum renewal_state */
-    uint64_t limit = QUERY_LIMIT_DEFAULT;
-    uint64_t after = 0;
+    uint64_t limit;
+    uint64_t after;
     int state;
     if (!query_fits(request, names, sizeof names / sizeof names[0]) ||
         !query_word(request, "status", states,
                     "status: must be ACTIVE, PAUSED, COMPLETED, FAILED, CANCELLED or LOST",
                     &state) ||
-        !query_whole(request, "limit", 1, QUERY_LIMIT_MAX, &limit) ||
-        !query_whole(request, "after", 0, INT64_MAX, &after))
+        !query_page(request, &limit, &after))
         return;
     struct read_request *self = read_begin(request, "");
     if (self != NULL)

@@ -59,14 +59,13 @@ void room_list(const struct route_request *request)
     static const char *const phases[] = {"WAITING", "PLAYING", "ENDED", NULL}; /* room.h */
     static const char *const orders[] = {"changed", "newest", NULL};
     struct rooms_query query = {0};
-    uint64_t limit = QUERY_LIMIT_DEFAULT;
+    uint64_t limit;
     int order;
     if (!query_fits(request, names, 4) ||
         !query_word(request, "phase", phases, "phase: must be WAITING, PLAYING or ENDED",
                     &query.phase) ||
         !query_word(request, "order", orders, "order: must be changed or newest", &order) ||
-        !query_whole(request, "limit", 1, QUERY_LIMIT_MAX, &limit) ||
-        !query_whole(request, "after", 0, INT64_MAX, &query.after))
+        !query_page(request, &limit, &query.after))
         return;
     query.limit = (uint32_t)limit;
     query.newest = order == 2;
