@@ -24,7 +24,7 @@
 #include "live/requests.h"
 #include "server/child.h"
 #include "server/peer.h"
-#include "server/results.h"
+#include "server/suite.h"
 
 enum {
     INTERVAL_S = 30,
@@ -39,21 +39,16 @@ enum {
 struct options {
     unsigned rounds;
     unsigned renewals;
-    unsigned wanted; /* a bit for each part; 0: all */
-    const char *json_path;
 };
 
-static void usage(FILE *out)
-{
-    fprintf(out, "usage: bench-renewal [options]\n"
-                 "  --quick          one round\n"
-                 "  --only NAME      one part: many, keys, hang; may be repeated\n"
-                 "  --rounds N       so many rounds; 5 unless given, and 1 of many\n"
-                 "  --renewals N     of many; 100000 unless given\n"
-                 "  --program PATH   the server; build/bench/tocsin unless given\n"
-                 "  --json PATH      build/bench/renewal.json unless given\n"
-                 "  --help           this text\n");
-}
+static const char usage[] = "usage: bench-renewal [options]\n"
+                            "  --quick          one round\n"
+                            "  --only NAME      one part: many, keys, hang; may be repeated\n"
+                            "  --rounds N       so many rounds; 5 unless given, and 1 of many\n"
+                            "  --renewals N     of many; 100000 unless given\n"
+                            "  --program PATH   the server; build/bench/tocsin unless given\n"
+                            "  --json PATH      build/bench/renewal.json unless given\n"
+                            "  --help           this text\n";
 
 /* ---- a Redis */
 
@@ -411,75 +406,32 @@ size_t targets_check(const struct results *results, struct bench_target targets[
 
 /* ---- all of it */
 
-static const struct part {
-    const char *name;
-    void (*run)(struct results *results, const struct options *options);
-} parts[] = {{"many", part_many}, {"keys", part_keys}, {"hang", part_hang}};
-enum { PART_COUNT = sizeof parts / sizeof parts[0] };
+static const struct part parts[] = {
+    {"many", part_many}, {"keys", part_keys}, {"hang", part_hang}, {0}};
 
-static _Noreturn void bad_option(const char *what)
+static struct options parse(struct args args, struct suite *suite)
 {
-    fprintf(stderr, "bench-renewal: %s\n", what);
-    usage(stderr);
-    exit(2);
-}
-
-static void parse_value(struct options *options, const char *name, const char *value)
-{
-    if (strcmp(name, "--rounds") == 0) {
-        options->rounds = (unsigned)strtoul(value, NULL, 10);
-    } else if (strcmp(name, "--renewals") == 0) {
-        options->renewals = (unsigned)strtoul(value, NULL, 10);
-    } else if (strcmp(name, "--program") == 0) {
-        tocsin_program(value);
-    } else if (strcmp(name, "--json") == 0) {
-        options->json_path = value;
-    } else if (strcmp(name, "--only") == 0) {
-        unsigned before = options->wanted;
-        for (size_t i = 0; i < PART_COUNT; i++)
-            options->wanted |= strcmp(value, parts[i].name) == 0 ? 1u << i : 0;
-        if (options->wanted == before)
-            bad_option("--only: there is no such part");
-    } else {
-        bad_option("unknown option");
-    }
-}
-
-static struct options parse(int argc, char **argv)
-{
-    struct options options = {5, 100000, 0, "build/bench/renewal.json"};
-    for (int i = 1; i < argc; i++) {
-        if (strcmp(argv[i], "--help") == 0) {
-            usage(stdout);
-            exit(0);
-        } else if (strcmp(argv[i], "--quick") == 0) {
+    struct options options = {5, 100000};
+    while (args_next(&args)) {
+        if (args_flag(&args, "--quick"))
             options.rounds = 1;
-        } else {
-            if (i + 1 == argc)
-                bad_option("unknown option, or its value is missing");
-            parse_value(&options, argv[i], argv[i + 1]);
-            i++;
-        }
+        else if (!args_unsigned(&args, "--rounds", &options.rounds) &&
+                 !args_unsigned(&args, "--renewals", &options.renewals) &&
+                 !suite_option(suite, &args))
+            args_unknown(&args);
     }
     if (options.rounds == 0 || options.rounds > BENCH_ROUNDS_MAX || options.renewals == 0)
-        bad_option("a number from 1 on is needed");
+        args_refuse(&args, "a number from 1 on is needed");
     return options;
 }
 
 int main(int argc, char **argv)
 {
     static struct results results;
-    struct options options = parse(argc, argv);
-    uint64_t from_ns = bench_now_ns();
-    bench_machine_read(&results.machine);
-    (void)getloadavg(&results.load_before, 1);
-    scratch_open();
-    supervise();
-    for (size_t i = 0; i < PART_COUNT; i++) {
-        if (options.wanted == 0 || (options.wanted & (1u << i)) != 0)
-            parts[i].run(&results, &options);
-    }
-    bench_progress_end();
-    report_all(&results, options.json_path, NULL, NULL, from_ns);
+    struct args args = {"bench-renewal", usage, argc, argv};
+    struct suite suite = {.parts = parts, .json_path = "build/bench/renewal.json"};
+    struct options options = parse(args, &suite);
+    suite_run(&suite, &options, &results);
+    suite_report(&suite, &results);
     return 0;
 }

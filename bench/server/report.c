@@ -124,16 +124,3 @@ void report_write(const struct results *results, const char *path)
         bench_row_target(&json, &targets[i]);
     bench_json_end(&json);
 }
-
-void report_all(const struct results *results, const char *json_path, plot_fn *plot,
-                const char *plot_path, uint64_t from_ns)
-{
-    report_print(results, stdout);
-    report_write(results, json_path);
-    printf("Written to %s", json_path);
-    if (plot_path != NULL) {
-        plot(results, plot_path);
-        printf(" and %s", plot_path);
-    }
-    printf(", in %.0f s.\n", (double)(bench_now_ns() - from_ns) / 1e9);
-}

@@ -22,6 +22,7 @@ struct figure {
 
 struct results {
     struct bench_machine machine;
+    uint64_t from_ns;
     double load_before; /* the load average when it began: others at work spoil what is measured */
     struct figure figures[FIGURES_MAX];
     size_t count;
@@ -46,9 +47,5 @@ void report_print(const struct results *results, FILE *out);
 void report_write(const struct results *results, const char *path);
 /* How cost grows with what is pending. */
 void plot_write(const struct results *results, const char *path);
-/* All three, and where it was written. plot_path NULL: no picture. */
-typedef void plot_fn(const struct results *results, const char *path);
-void report_all(const struct results *results, const char *json_path, plot_fn *plot,
-                const char *plot_path, uint64_t from_ns);
 
 #endif
