@@ -301,6 +301,28 @@ void bench_machine_print(const struct bench_machine *machine, FILE *out)
             machine->compiler, machine->commit);
 }
 
+struct bench_target *bench_target_add(struct bench_targets *targets, const char *unit,
+                                      double target, double value, const char *format, ...)
+{
+    if (targets->count == BENCH_TARGETS_MAX)
+        bench_die("more than %d targets", BENCH_TARGETS_MAX);
+    struct bench_target *added = &targets->at[targets->count++];
+    *added = (struct bench_target){.unit = unit, .target = target, .value = value};
+    va_list args;
+    va_start(args, format);
+    vsnprintf(added->name, sizeof added->name, format, args);
+    va_end(args);
+    return added;
+}
+
+void bench_target_note(struct bench_target *target, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    vsnprintf(target->note, sizeof target->note, format, args);
+    va_end(args);
+}
+
 bool bench_target_met(const struct bench_target *target)
 {
     if (target->at_least)
@@ -308,8 +330,7 @@ bool bench_target_met(const struct bench_target *target)
     return target->value <= target->target || target->value <= target->factor * target->yardstick;
 }
 
-/* Digits enough to tell a ratio of 0.013 from one of 0.014. */
-static int digits_of(double value)
+int bench_digits_of(double value)
 {
     return value < 1 ? 3 : value < 100 ? 2 : 0;
 }
@@ -317,13 +338,14 @@ static int digits_of(double value)
 void bench_target_print(const struct bench_target *target, FILE *out)
 {
     fprintf(out, "  %-6s  %-52s %8.*f %-5s  target %s%.*f",
-            bench_target_met(target) ? "met" : "MISSED", target->name, digits_of(target->value),
-            target->value, target->unit, target->at_least ? "at least " : "",
-            digits_of(target->target), target->target);
+            bench_target_met(target) ? "met" : "MISSED", target->name,
+            bench_digits_of(target->value), target->value, target->unit,
+            target->at_least ? "at least " : "", bench_digits_of(target->target), target->target);
     if (target->factor > 0)
         fprintf(out, ", or %.3g x yardstick %.*f = %.*f", target->factor,
-                digits_of(target->yardstick), target->yardstick,
-                digits_of(target->factor * target->yardstick), target->factor * target->yardstick);
+                bench_digits_of(target->yardstick), target->yardstick,
+                bench_digits_of(target->factor * target->yardstick),
+                target->factor * target->yardstick);
     fprintf(out, "\n");
     if (target->note[0] != '\0')
         fprintf(out, "          %s\n", target->note);

@@ -78,6 +78,9 @@ double bench_median(const struct bench_samples *samples);
 double bench_least(const struct bench_samples *samples);
 double bench_most(const struct bench_samples *samples);
 
+/* Digits behind the point, enough to tell a ratio of 0.013 from one of 0.014. */
+int bench_digits_of(double value);
+
 struct bench_machine {
     char cpu[96];
     char kernel[64];
@@ -106,6 +109,19 @@ struct bench_target {
     char note[160];
 };
 
+enum { BENCH_TARGETS_MAX = 48 };
+
+struct bench_targets {
+    size_t count;
+    struct bench_target at[BENCH_TARGETS_MAX];
+};
+
+/* The name is formatted; what else there is to it, the caller adds. */
+struct bench_target *bench_target_add(struct bench_targets *targets, const char *unit,
+                                      double target, double value, const char *format, ...)
+    __attribute__((format(printf, 5, 6)));
+void bench_target_note(struct bench_target *target, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 bool bench_target_met(const struct bench_target *target);
 void bench_target_print(const struct bench_target *target, FILE *out);
 

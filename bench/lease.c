@@ -339,17 +339,13 @@ static void part_pairs(struct results *results, const struct options *options)
 
 /* ---- targets */
 
-size_t targets_check(const struct results *results, struct bench_target targets[TARGETS_MAX],
-                     bool *ret_peers_fair)
+bool targets_check(const struct results *results, struct bench_targets *targets)
 {
-    *ret_peers_fair = true;
-    if (results_find(results, "keep-lost", "tocsin", 0) == NULL)
-        return 0;
-    targets[0] = (struct bench_target){
-        .unit = "leases", .target = 0, .value = 0, .name = "leases lost, in any round"};
     const struct figure *lost = results_find(results, "keep-lost", "tocsin", 0);
-    targets[0].value = bench_most(&lost->samples);
-    return 1;
+    if (lost != NULL)
+        bench_target_add(targets, "leases", 0, bench_most(&lost->samples),
+                         "leases lost, in any round");
+    return true;
 }
 
 /* ---- all of it */

@@ -365,8 +365,7 @@ static void part_hang(struct results *results, const struct options *options)
 
 /* ---- targets */
 
-size_t targets_check(const struct results *results, struct bench_target targets[TARGETS_MAX],
-                     bool *ret_peers_fair)
+bool targets_check(const struct results *results, struct bench_targets *targets)
 {
     static const struct {
         const char *name, *row, *unit;
@@ -378,30 +377,22 @@ size_t targets_check(const struct results *results, struct bench_target targets[
         {"100 000 renewals, due to answered, p99", "many-latency-p99", "ms", 20, false},
         {"keys through a renewal, over redis-benchmark -c 1", "keys-ratio", "x", 0.8, true},
     };
-    size_t count = 0;
-    *ret_peers_fair = true;
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
         if (results_find(results, all[i].row, "tocsin", 0) == NULL)
             continue;
-        struct bench_target *target = &targets[count++];
-        *target = (struct bench_target){.unit = all[i].unit,
-                                        .target = all[i].target,
-                                        .value = results_median(results, all[i].row, "tocsin", 0),
-                                        .at_least = all[i].at_least};
-        snprintf(target->name, sizeof target->name, "%s", all[i].name);
+        double value = results_median(results, all[i].row, "tocsin", 0);
+        bench_target_add(targets, all[i].unit, all[i].target, value, "%s", all[i].name)->at_least =
+            all[i].at_least;
     }
     double calm = results_median(results, "hang-p99-calm", "tocsin", 0);
     if (calm > 0) {
-        struct bench_target *target = &targets[count++];
-        *target = (struct bench_target){.unit = "ms",
-                                        .target = calm,
-                                        .value = results_median(results, "hang-p99", "tocsin", 0),
-                                        .factor = 1.5,
-                                        .yardstick = calm};
-        snprintf(target->name, sizeof target->name,
-                 "lateness of tasks while a Redis hangs, p99, as when it does not");
+        struct bench_target *target =
+            bench_target_add(targets, "ms", calm, results_median(results, "hang-p99", "tocsin", 0),
+                             "lateness of tasks while a Redis hangs, p99, as when it does not");
+        target->factor = 1.5;
+        target->yardstick = calm;
     }
-    return count;
+    return true;
 }
 
 /* ---- all of it */

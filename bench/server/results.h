@@ -10,7 +10,7 @@
 
 #include "harness.h"
 
-enum { FIGURES_MAX = 256, TARGETS_MAX = 48 };
+enum { FIGURES_MAX = 256 };
 
 struct figure {
     const char *row;
@@ -38,10 +38,9 @@ const struct figure *results_find(const struct results *results, const char *row
 double results_median(const struct results *results, const char *row, const char *server,
                       uint64_t pending);
 
-/* The targets that what was measured can answer. peers_fair: no peer was slower than the rules
- * of a benchmark allow. */
-size_t targets_check(const struct results *results, struct bench_target targets[TARGETS_MAX],
-                     bool *ret_peers_fair);
+/* Adds the targets that what was measured can answer. False: a peer was slower than the rules of a
+ * benchmark allow. */
+bool targets_check(const struct results *results, struct bench_targets *targets);
 
 void report_print(const struct results *results, FILE *out);
 void report_write(const struct results *results, const char *path);
