@@ -34,6 +34,18 @@ uint64_t bench_cpu_ns(void)
     return read_clock_ns(CLOCK_THREAD_CPUTIME_ID);
 }
 
+uint64_t bench_process_cpu_ns(void)
+{
+    return read_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+}
+
+int64_t bench_wall_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
 void bench_die(const char *format, ...)
 {
     va_list args;
@@ -139,9 +151,9 @@ void bench_in_child(void (*fn)(const void *arg, void *result), const void *arg, 
         bench_die("a measurement failed (wait status %#x)", (unsigned)status);
 }
 
-size_t bench_rss_bytes(void)
+size_t bench_rss_read(const char *path)
 {
-    FILE *file = fopen("/proc/self/smaps_rollup", "r");
+    FILE *file = fopen(path, "r");
     char line[256];
     unsigned long kib = 0;
     while (file != NULL && fgets(line, sizeof line, file) != NULL) {
@@ -150,11 +162,16 @@ size_t bench_rss_bytes(void)
     }
     if (file != NULL)
         fclose(file);
-    if (kib > 0)
-        return (size_t)kib * 1024;
+    return (size_t)kib * 1024;
+}
 
+size_t bench_rss_bytes(void)
+{
+    size_t bytes = bench_rss_read("/proc/self/smaps_rollup");
+    if (bytes > 0)
+        return bytes;
     unsigned long pages = 0;
-    file = fopen("/proc/self/statm", "r");
+    FILE *file = fopen("/proc/self/statm", "r");
     if (file == NULL || fscanf(file, "%*u %lu", &pages) != 1)
         bench_die("cannot read /proc/self/statm");
     fclose(file);
@@ -215,6 +232,22 @@ double bench_most(const struct bench_samples *samples)
     for (size_t i = 0; i < samples->count; i++)
         most = fmax(most, samples->value[i]);
     return most;
+}
+
+static int by_time(const void *left, const void *right)
+{
+    float a = *(const float *)left, b = *(const float *)right;
+    return (a > b) - (a < b);
+}
+
+struct bench_ranks bench_rank(float *times_ms, size_t count)
+{
+    if (count == 0)
+        return (struct bench_ranks){0};
+    qsort(times_ms, count, sizeof *times_ms, by_time);
+    return (struct bench_ranks){.p50_ms = (double)times_ms[count / 2],
+                                .p99_ms = (double)times_ms[count * 99 / 100],
+                                .most_ms = (double)times_ms[count - 1]};
 }
 
 /* The first line of a file or of a command's output that starts with key; what

@@ -149,12 +149,6 @@ static void keep_open(struct keeping *self, const struct server *server, uint64_
     self->from_ns = bench_now_ns();
 }
 
-static int by_size(const void *a, const void *b)
-{
-    float x = *(const float *)a, y = *(const float *)b;
-    return (x > y) - (x < y);
-}
-
 /* A busy client would measure itself: it looks at the clock only when it must. */
 static void part_keep(struct results *results, const struct options *options)
 {
@@ -176,13 +170,11 @@ static void part_keep(struct results *results, const struct options *options)
         double held = metric_read(&server, "tocsin_named_leases_held");
         double lost = metric_read(&server, "tocsin_named_leases_expired_total") +
                       metric_read(&server, "tocsin_named_leases_fenced_total");
-        size_t count = self.end - warm;
-        float *took = self.took_ms + warm;
-        qsort(took, count, sizeof *took, by_size);
+        struct bench_ranks took = bench_rank(self.took_ms + warm, self.end - warm);
         results_add(results, "keep-cpu", "tocsin", 0, "%", (double)cpu_ns / 1e7 / passed_s);
-        results_add(results, "keep-p50", "tocsin", 0, "ms", (double)took[count / 2]);
-        results_add(results, "keep-p99", "tocsin", 0, "ms", (double)took[count * 99 / 100]);
-        results_add(results, "keep-most", "tocsin", 0, "ms", (double)took[count - 1]);
+        results_add(results, "keep-p50", "tocsin", 0, "ms", took.p50_ms);
+        results_add(results, "keep-p99", "tocsin", 0, "ms", took.p99_ms);
+        results_add(results, "keep-most", "tocsin", 0, "ms", took.most_ms);
         results_add(results, "keep-lost", "tocsin", 0, "leases",
                     lost + (double)options->holders - held);
         load_close(&self.load);

@@ -325,10 +325,10 @@ static void measure_lateness(struct results *results, const struct server *serve
                              const char *p99)
 {
     static const char name[] = "tocsin_task_lateness_seconds";
-    struct spread spread = {wall_now_ns() / 1000000 + 3000};
+    struct spread spread = {bench_wall_ns() / 1000000 + 3000};
     requests_run(server, (uint64_t)TASKS_A_SECOND * CALM_S,
                  &(struct requests){.write = write_task, .arg = &spread});
-    int64_t left = spread.first_ms - wall_now_ns() / 1000000;
+    int64_t left = spread.first_ms - bench_wall_ns() / 1000000;
     if (left < 0)
         bench_die("the tasks were not in time");
     struct histogram before = histogram_read(server, name);

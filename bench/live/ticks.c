@@ -40,7 +40,7 @@ static void add_jitter(struct results *results, const struct options *options)
 static void add_server(struct results *results, const struct options *options)
 {
     struct server server;
-    struct spread spread = {wall_now_ns() / 1000000 + INT64_C(3600000)};
+    struct spread spread = {bench_wall_ns() / 1000000 + INT64_C(3600000)};
     struct requests requests = {.write = write_countdown, .arg = &spread};
     server_start(&server, &peer_tocsin, NULL, false);
     requests_run(&server, options->countdowns, &requests);

@@ -141,7 +141,7 @@ static void put_next(struct replacing *self, struct connection *connection)
         return;
     memset(payload, 'q', sizeof payload - 2);
     id_write(id, self->id_bytes, self->next++ * STRIDE % self->tasks);
-    int64_t due_ms = wall_now_ns() / 1000000 + 7200000;
+    int64_t due_ms = bench_wall_ns() / 1000000 + 7200000;
     int body_size =
         snprintf(body, sizeof body, "{\"at\":%lld,\"payload\":\"%s\"}", (long long)due_ms, payload);
     int size = snprintf(load_room(connection, ROOM), ROOM,

@@ -43,7 +43,7 @@ static void schedule(struct life *self, struct connection *connection)
         self->idle[self->idle_count++] = connection;
         return;
     }
-    int64_t now_ms = wall_now_ns() / 1000000;
+    int64_t now_ms = bench_wall_ns() / 1000000;
     for (unsigned i = 0; i < self->recipe.units; i++)
         due[i] = now_ms;
     char *out = load_room(connection, recipe_bytes(&self->recipe));
