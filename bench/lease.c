@@ -49,14 +49,6 @@ static const char usage[] = "usage: bench-lease [options]\n"
                             "  --json PATH      build/bench/lease.json unless given\n"
                             "  --help           this text\n";
 
-static int write_http(char *out, const char *method, const char *path, const char *body)
-{
-    return snprintf(out, ROOM,
-                    "%s %s HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
-                    "Content-Length: %zu\r\n\r\n%s",
-                    method, path, strlen(body), body);
-}
-
 static uint64_t fence_of(const struct answer *answer)
 {
     static const char word[] = "\"fence\":";
@@ -104,20 +96,17 @@ static void beat(struct keeping *self, struct connection *connection)
     struct lane *lane = connection->arg;
     lane->beat = self->next++;
     unsigned long long holder = lane->beat % self->holders, fence = self->fences[holder];
-    char *out = load_room(connection, ROOM);
-    int size;
     if (lane->beat < self->holders) {
         snprintf(path, sizeof path, "/v1/leases/lease-%llu", holder);
         snprintf(body, sizeof body, "{\"holder\":\"h%llu\",\"ttl\":%d}", holder, TTL_MS);
-        size = write_http(out, "PUT", path, body);
+        request_send(connection, "PUT", path, body);
     } else {
         if (fence == 0)
             bench_die("a lease was not given within %d ms", EVERY_MS);
         snprintf(path, sizeof path, "/v1/leases/lease-%llu/keepalive", holder);
         snprintf(body, sizeof body, "{\"holder\":\"h%llu\",\"fence\":%llu}", holder, fence);
-        size = write_http(out, "POST", path, body);
+        request_send(connection, "POST", path, body);
     }
-    load_request(connection, (size_t)size);
 }
 
 /* Until beat `until` has been sent; and what is due meanwhile is. */
@@ -195,7 +184,7 @@ struct hand {
 
 struct pairs {
     struct load load;
-    char script[48]; /* of Redis */
+    char script[REDIS_SCRIPT_BYTES]; /* of Redis */
     void (*ask)(const struct pairs *self, struct hand *hand, struct connection *connection);
     uint64_t done;
     struct hand hands[CONNECTIONS];
@@ -204,16 +193,15 @@ struct pairs {
 static void ask_tocsin(const struct pairs *self, struct hand *hand, struct connection *connection)
 {
     char path[128], body[96];
-    char *out = load_room(connection, ROOM);
     (void)self;
     if (hand->fence == 0) {
         snprintf(path, sizeof path, "/v1/leases/lease-%u", hand->number);
         snprintf(body, sizeof body, "{\"holder\":\"h%u\",\"ttl\":%d}", hand->number, TTL_MS);
-        load_request(connection, (size_t)write_http(out, "PUT", path, body));
+        request_send(connection, "PUT", path, body);
     } else {
         snprintf(path, sizeof path, "/v1/leases/lease-%u?holder=h%u&fence=%llu", hand->number,
                  hand->number, (unsigned long long)hand->fence);
-        load_request(connection, (size_t)write_http(out, "DELETE", path, ""));
+        request_send(connection, "DELETE", path, "");
     }
 }
 
@@ -270,16 +258,6 @@ static void redis_taken(void *arg, struct connection *connection, const struct a
     hand->pairs->ask(hand->pairs, hand, connection);
 }
 
-static void load_script(struct pairs *self, const struct server *server)
-{
-    char text[256], answer[128];
-    snprintf(text, sizeof text, "*3\r\n$6\r\nSCRIPT\r\n$4\r\nLOAD\r\n$%zu\r\n%s\r\n",
-             sizeof compare_and_delete - 1, compare_and_delete);
-    if (!ask(server->port, text, 47, answer, sizeof answer) ||
-        sscanf(answer, "$40\r\n%40s", self->script) != 1)
-        child_failed(&server->child, "redis-server does not take the script");
-}
-
 static struct pace pairs_measure(struct server *server, double seconds)
 {
     static struct pairs self;
@@ -287,7 +265,7 @@ static struct pace pairs_measure(struct server *server, double seconds)
     bool redis = server->peer == &peer_redis;
     self = (struct pairs){.ask = redis ? ask_redis : ask_tocsin};
     if (redis)
-        load_script(&self, server);
+        redis_load_script(server, compare_and_delete, self.script);
     load_open(&self.load);
     for (unsigned i = 0; i < CONNECTIONS; i++) {
         self.hands[i] = (struct hand){.pairs = &self, .number = i};

@@ -50,33 +50,30 @@ static const char usage[] = "usage: bench-renewal [options]\n"
                             "  --json PATH      build/bench/renewal.json unless given\n"
                             "  --help           this text\n";
 
-/* ---- a Redis */
+/* ---- a Redis without a disk */
 
-struct redis_child {
-    struct child child;
-    unsigned short port;
-    char folder[PATH_BYTES_MAX];
-};
-
-static void redis_start(struct redis_child *redis)
+static void redis_launch(struct server *redis, bool lax)
 {
-    char port[8], answer[64];
-    scratch_folder("redis", redis->folder);
-    redis->port = port_free();
+    char port[8];
+    (void)lax; /* it writes nothing */
     snprintf(port, sizeof port, "%u", (unsigned)redis->port);
     const char *argv[] = {
         "redis-server", "--port", port, "--bind",       "127.0.0.1", "--dir",
         redis->folder,  "--save", "",   "--appendonly", "no",        "--enable-debug-command",
         "local",        NULL};
     child_start(&redis->child, argv, redis->folder, false);
-    for (int i = 0; !ask(redis->port, "PING\r\n", 7, answer, sizeof answer); i++) {
-        if (i == 300 || !child_lives(&redis->child))
-            child_failed(&redis->child, "redis-server does not start");
-        usleep(20000);
-    }
 }
 
-static void redis_say(struct redis_child *redis, const char *command)
+static bool redis_probe(struct server *redis)
+{
+    char answer[64];
+    return ask(redis->port, "PING\r\n", 7, answer, sizeof answer);
+}
+
+static const struct peer peer_keys = {
+    .name = "redis-server", .launch = redis_launch, .probe = redis_probe};
+
+static void redis_say(struct server *redis, const char *command)
 {
     char answer[256], line[256];
     snprintf(line, sizeof line, "%s\r\n", command);
@@ -84,13 +81,7 @@ static void redis_say(struct redis_child *redis, const char *command)
         bench_die("redis-server says '%.100s' to %s", answer, command);
 }
 
-static void redis_drop(struct redis_child *redis)
-{
-    child_kill(&redis->child);
-    scratch_remove(redis->folder);
-}
-
-static void tocsin_start(struct server *server, const struct redis_child *redis)
+static void tocsin_start(struct server *server, const struct server *redis)
 {
     char port[8];
     snprintf(port, sizeof port, "%u", (unsigned)redis->port);
@@ -161,10 +152,9 @@ static void part_many(struct results *results, const struct options *options)
 {
     static const char latency[] = "tocsin_renewal_latency_seconds";
     static const char lateness[] = "tocsin_renewal_lateness_seconds";
-    struct redis_child redis;
-    struct server server;
+    struct server redis, server;
     char populate[64];
-    redis_start(&redis);
+    server_start(&redis, &peer_keys, NULL, false);
     snprintf(populate, sizeof populate, "DEBUG POPULATE %u key 10", options->renewals);
     redis_say(&redis, populate);
     tocsin_start(&server, &redis);
@@ -195,12 +185,12 @@ static void part_many(struct results *results, const struct options *options)
     results_add(results, "many-lateness-p99", "tocsin", 0, "ms",
                 percentile(&late_after, &late_before, 0.99));
     server_drop(&server);
-    redis_drop(&redis);
+    server_drop(&redis);
 }
 
 /* ---- many keys of one renewal */
 
-static double benchmark_rate(const struct redis_child *redis)
+static double benchmark_rate(const struct server *redis)
 {
     char command[256], line[16384]; /* how far it is, too, all in one line */
     double rate = 0;
@@ -272,10 +262,9 @@ static double renewal_rate(const struct server *server, const char *id, unsigned
 
 static void part_keys(struct results *results, const struct options *options)
 {
-    struct redis_child redis;
-    struct server server;
+    struct server redis, server;
     char id[40];
-    redis_start(&redis);
+    server_start(&redis, &peer_keys, NULL, false);
     for (int i = 0; i < KEYS; i++) {
         char set[64];
         snprintf(set, sizeof set, "SET key:%012d x", i);
@@ -292,7 +281,7 @@ static void part_keys(struct results *results, const struct options *options)
         results_add(results, "keys-ratio", "tocsin", 0, "x", ours / theirs);
     }
     server_drop(&server);
-    redis_drop(&redis);
+    server_drop(&redis);
 }
 
 /* ---- a Redis that hangs */
@@ -340,9 +329,8 @@ static void measure_lateness(struct results *results, const struct server *serve
 
 static void part_hang(struct results *results, const struct options *options)
 {
-    struct redis_child redis;
-    struct server server;
-    redis_start(&redis);
+    struct server redis, server;
+    server_start(&redis, &peer_keys, NULL, false);
     redis_say(&redis, "DEBUG POPULATE 1000 key 10");
     tocsin_start(&server, &redis);
     requests_run(&server, HUNG, &(struct requests){.write = write_hung});
@@ -360,7 +348,7 @@ static void part_hang(struct results *results, const struct options *options)
         usleep(6000000); /* until it is connected again */
     }
     server_drop(&server);
-    redis_drop(&redis);
+    server_drop(&redis);
 }
 
 /* ---- targets */
