@@ -159,11 +159,9 @@ static void part_keep(struct results *results, const struct options *options)
         double held = metric_read(&server, "tocsin_named_leases_held");
         double lost = metric_read(&server, "tocsin_named_leases_expired_total") +
                       metric_read(&server, "tocsin_named_leases_fenced_total");
-        struct bench_ranks took = bench_rank(self.took_ms + warm, self.end - warm);
         results_add(results, "keep-cpu", "tocsin", 0, "%", (double)cpu_ns / 1e7 / passed_s);
-        results_add(results, "keep-p50", "tocsin", 0, "ms", took.p50_ms);
-        results_add(results, "keep-p99", "tocsin", 0, "ms", took.p99_ms);
-        results_add(results, "keep-most", "tocsin", 0, "ms", took.most_ms);
+        results_add_ranks(results, "keep", "tocsin",
+                          bench_rank(self.took_ms + warm, self.end - warm));
         results_add(results, "keep-lost", "tocsin", 0, "leases",
                     lost + (double)options->holders - held);
         load_close(&self.load);

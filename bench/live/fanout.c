@@ -37,9 +37,7 @@ static void write_countdown(void *arg, uint64_t number, struct request_text *ret
 
 static void add(struct results *results, const char *server, const struct heard *heard)
 {
-    results_add(results, "fanout-p50", server, 0, "ms", heard->late.p50_ms);
-    results_add(results, "fanout-p99", server, 0, "ms", heard->late.p99_ms);
-    results_add(results, "fanout-most", server, 0, "ms", heard->late.most_ms);
+    results_add_ranks(results, "fanout", server, heard->late);
     results_add(results, "fanout-cpu", server, 0, "us", heard->server_us);
     results_add(results, "fanout-client-cpu", server, 0, "us", heard->client_us);
     results_add(results, "fanout-wait", server, 0, "ms/s", heard->wait_ms);
@@ -80,9 +78,7 @@ static struct heard measure_tocsin(struct results *results, const struct options
     add(results, "tocsin", &heard);
     bench_progress("tocsin: listening, and %d countdowns run out", WATCHERS * WATCHED);
     struct expired expired = audience_expire(&audience, &server, options->seconds);
-    results_add(results, "fanout-timeout-p50", "tocsin", 0, "ms", expired.late.p50_ms);
-    results_add(results, "fanout-timeout-p99", "tocsin", 0, "ms", expired.late.p99_ms);
-    results_add(results, "fanout-timeout-most", "tocsin", 0, "ms", expired.late.most_ms);
+    results_add_ranks(results, "fanout-timeout", "tocsin", expired.late);
     results_add(results, "fanout-timeout-told-p50", "tocsin", 0, "ms", expired.told.p50_ms);
     results_add(results, "fanout-timeout-told-p99", "tocsin", 0, "ms", expired.told.p99_ms);
     results_add(results, "fanout-timeout-wait", "tocsin", 0, "ms/s", expired.wait_ms);

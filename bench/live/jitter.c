@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "engine/threads.h"
-#include "harness.h"
 #include "net/loop.h"
 #include "service/countdown/countdowns.h"
 
@@ -200,9 +199,8 @@ void jitter_measure(const void *wish, void *ret_jitter)
     loop_run(self->loop);
     *jitter = (struct jitter){
         .ticks = self->ticks,
-        .p50_ms = late_at(self, self->ticks / 2),
-        .p99_ms = late_at(self, self->ticks * 99 / 100),
-        .most_ms = (double)self->most_ns / 1e6,
+        .late = {late_at(self, self->ticks / 2), late_at(self, self->ticks * 99 / 100),
+                 (double)self->most_ns / 1e6},
         .cpu_percent = (double)self->cpu_ns / 1e7 / self->wish->seconds,
     };
 }

@@ -57,15 +57,11 @@ static void seated(void *arg, struct swarm *swarm, uint32_t client, const char *
 
 static void add(struct results *results, const struct heard *heard, const struct expired *expired)
 {
-    results_add(results, "rooms-p50", "tocsin", 0, "ms", heard->late.p50_ms);
-    results_add(results, "rooms-p99", "tocsin", 0, "ms", heard->late.p99_ms);
-    results_add(results, "rooms-most", "tocsin", 0, "ms", heard->late.most_ms);
+    results_add_ranks(results, "rooms", "tocsin", heard->late);
     results_add(results, "rooms-cpu", "tocsin", 0, "us", heard->server_us);
     results_add(results, "rooms-client-cpu", "tocsin", 0, "us", heard->client_us);
     results_add(results, "rooms-wait", "tocsin", 0, "ms/s", heard->wait_ms);
-    results_add(results, "rooms-timeout-p50", "tocsin", 0, "ms", expired->late.p50_ms);
-    results_add(results, "rooms-timeout-p99", "tocsin", 0, "ms", expired->late.p99_ms);
-    results_add(results, "rooms-timeout-most", "tocsin", 0, "ms", expired->late.most_ms);
+    results_add_ranks(results, "rooms-timeout", "tocsin", expired->late);
     results_add(results, "rooms-timeout-told-p50", "tocsin", 0, "ms", expired->told.p50_ms);
     results_add(results, "rooms-timeout-told-p99", "tocsin", 0, "ms", expired->told.p99_ms);
     results_add(results, "rooms-timeout-wait", "tocsin", 0, "ms/s", expired->wait_ms);

@@ -80,6 +80,16 @@ struct pace pace_read(const struct pace_meter *meter, const struct server *serve
     };
 }
 
+void pace_add(struct results *results, const char *row, const char *server, struct pace pace)
+{
+    char name[ROW_BYTES];
+    results_add(results, row, server, 0, "tasks/s", pace.rate);
+    snprintf(name, sizeof name, "%s-server-cpu", row);
+    results_add(results, name, server, 0, "us", pace.server_us);
+    snprintf(name, sizeof name, "%s-client-cpu", row);
+    results_add(results, name, server, 0, "us", pace.client_us);
+}
+
 struct pace drive_for(struct server *server, const struct drive *drive)
 {
     static struct driving self;

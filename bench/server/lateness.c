@@ -80,15 +80,12 @@ struct bench_ranks lateness_measure(struct server *server, const struct rate *ra
     return lateness;
 }
 
-static void measure(struct results *results, const struct rate *rate, const char *names[3])
+static void measure(struct results *results, const struct rate *rate, const char *row)
 {
     struct server server;
     server_start(&server, &peer_tocsin, NULL, false);
-    struct bench_ranks lateness = lateness_measure(&server, rate);
+    results_add_ranks(results, row, "tocsin", lateness_measure(&server, rate));
     server_drop(&server);
-    results_add(results, names[0], "tocsin", 0, "ms", lateness.p50_ms);
-    results_add(results, names[1], "tocsin", 0, "ms", lateness.p99_ms);
-    results_add(results, names[2], "tocsin", 0, "ms", lateness.most_ms);
 }
 
 const struct rate rate_5k = {5000, 10, 16, 16, 100, 4};
@@ -96,8 +93,6 @@ const struct rate rate_50k = {50000, 10, 100, 8, 100, 4};
 
 void part_lateness(struct results *results, const struct options *options)
 {
-    static const char *slow_names[] = {"lateness-5k-p50", "lateness-5k-p99", "lateness-5k-most"};
-    static const char *fast_names[] = {"lateness-50k-p50", "lateness-50k-p99", "lateness-50k-most"};
     struct rate slow = rate_5k, fast = rate_50k;
     if (options->quick)
         slow.seconds = fast.seconds = 3;
@@ -107,8 +102,8 @@ void part_lateness(struct results *results, const struct options *options)
         results_add(results, "wakeup-p50", "yardstick", 0, "ms", wakeups.p50_ms);
         results_add(results, "wakeup-p99", "yardstick", 0, "ms", wakeups.p99_ms);
         bench_progress("round %u of %u: lateness, 5 000 a second", round + 1, options->rounds);
-        measure(results, &slow, slow_names);
+        measure(results, &slow, "lateness-5k");
         bench_progress("round %u of %u: lateness, 50 000 a second", round + 1, options->rounds);
-        measure(results, &fast, fast_names);
+        measure(results, &fast, "lateness-50k");
     }
 }

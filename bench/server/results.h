@@ -10,10 +10,10 @@
 
 #include "harness.h"
 
-enum { FIGURES_MAX = 256 };
+enum { FIGURES_MAX = 256, ROW_BYTES = 32 };
 
 struct figure {
-    const char *row;
+    char row[ROW_BYTES];
     const char *server;
     uint64_t pending;
     const char *unit;
@@ -28,9 +28,12 @@ struct results {
     size_t count;
 };
 
-/* The texts are kept, not copied. */
+/* The name of the server and the unit are kept, not copied. */
 void results_add(struct results *results, const char *row, const char *server, uint64_t pending,
                  const char *unit, double value);
+/* ROW-p50, ROW-p99 and ROW-most, with nothing pending. */
+void results_add_ranks(struct results *results, const char *row, const char *server,
+                       struct bench_ranks ranks);
 /* NULL: not measured. */
 const struct figure *results_find(const struct results *results, const char *row,
                                   const char *server, uint64_t pending);
