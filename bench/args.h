@@ -19,7 +19,7 @@ struct args {
 };
 
 bool args_next(struct args *args);
-/* Whether it is this option; the others have a value, too, and take it. */
+/* Whether it is the option of this name; all but the first want a value behind it, and take it. */
 bool args_flag(const struct args *args, const char *name);
 bool args_value(struct args *args, const char *name);
 bool args_text(struct args *args, const char *name, const char **ret_text);
