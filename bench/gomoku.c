@@ -10,8 +10,8 @@
  * written to build/bench/gomoku.json.
  */
 #include <stdlib.h>
-#include <string.h>
 
+#include "args.h"
 #include "harness.h"
 #include "service/gomoku/ai.h"
 #include "support/gomoku_cases.h"
@@ -35,44 +35,31 @@ struct bench {
     double longest_ms;
 };
 
-static void usage(FILE *out)
-{
-    fprintf(out, "usage: bench-gomoku [options]\n"
-                 "  --games N        against each opponent, 100 unless given\n"
-                 "  --move-ms N      to think about a move of a game, 100 unless given\n"
-                 "  --puzzle-ms N    to think about a move of a puzzle, 1000 unless given\n"
-                 "  --seed N         1 unless given\n"
-                 "  --puzzles PATH   test/data/gomoku-puzzles.txt unless given\n"
-                 "  --json PATH      build/bench/gomoku.json unless given\n");
-}
+static const char usage[] =
+    "usage: bench-gomoku [options]\n"
+    "  --games N        against each opponent, 100 unless given\n"
+    "  --move-ms N      to think about a move of a game, 100 unless given\n"
+    "  --puzzle-ms N    to think about a move of a puzzle, 1000 unless given\n"
+    "  --seed N         1 unless given\n"
+    "  --puzzles PATH   test/data/gomoku-puzzles.txt unless given\n"
+    "  --json PATH      build/bench/gomoku.json unless given\n";
 
-static struct options parse(int argc, char **argv)
+static struct options parse(struct args args)
 {
     struct options options = {
         100, 100, 1000, 1, "test/data/gomoku-puzzles.txt", "build/bench/gomoku.json"};
-    for (int i = 1; i < argc; i++) {
-        const char *name = argv[i];
-        const char *value = i + 1 < argc ? argv[++i] : NULL;
-        if (strcmp(name, "--help") == 0) {
-            usage(stdout);
-            exit(0);
-        } else if (value != NULL && strcmp(name, "--games") == 0) {
-            options.games = (int)strtol(value, NULL, 10);
-        } else if (value != NULL && strcmp(name, "--move-ms") == 0) {
-            options.move_ms = strtol(value, NULL, 10);
-        } else if (value != NULL && strcmp(name, "--puzzle-ms") == 0) {
-            options.puzzle_ms = strtol(value, NULL, 10);
-        } else if (value != NULL && strcmp(name, "--seed") == 0) {
-            options.seed = strtoull(value, NULL, 10);
-        } else if (value != NULL && strcmp(name, "--puzzles") == 0) {
-            options.puzzles_path = value;
-        } else if (value != NULL && strcmp(name, "--json") == 0) {
-            options.json_path = value;
-        } else {
-            fprintf(stderr, "bench-gomoku: %s is unknown, or its value is missing\n", name);
-            usage(stderr);
-            exit(2);
-        }
+    while (args_next(&args)) {
+        if (args_value(&args, "--games"))
+            options.games = (int)strtol(args.value, NULL, 10);
+        else if (args_value(&args, "--move-ms"))
+            options.move_ms = strtol(args.value, NULL, 10);
+        else if (args_value(&args, "--puzzle-ms"))
+            options.puzzle_ms = strtol(args.value, NULL, 10);
+        else if (args_value(&args, "--seed"))
+            options.seed = strtoull(args.value, NULL, 10);
+        else if (!args_text(&args, "--puzzles", &options.puzzles_path) &&
+                 !args_text(&args, "--json", &options.json_path))
+            args_refuse(&args, "%s is unknown, or its value is missing", args.name);
     }
     return options;
 }
@@ -231,7 +218,7 @@ int main(int argc, char **argv)
 {
     static struct bench bench;
     struct bench_machine machine;
-    bench.options = parse(argc, argv);
+    bench.options = parse((struct args){"bench-gomoku", usage, argc, argv});
     bench.random.state = bench.options.seed;
     if (gomoku_ai_create(&bench.ai) != TOCSIN_OK || gomoku_ai_create(&bench.defender) != TOCSIN_OK)
         bench_die("no memory");

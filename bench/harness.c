@@ -34,6 +34,18 @@ uint64_t bench_cpu_ns(void)
     return read_clock_ns(CLOCK_THREAD_CPUTIME_ID);
 }
 
+uint64_t bench_process_cpu_ns(void)
+{
+    return read_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+}
+
+int64_t bench_wall_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
 void bench_die(const char *format, ...)
 {
     va_list args;
@@ -139,9 +151,9 @@ void bench_in_child(void (*fn)(const void *arg, void *result), const void *arg, 
         bench_die("a measurement failed (wait status %#x)", (unsigned)status);
 }
 
-size_t bench_rss_bytes(void)
+size_t bench_rss_read(const char *path)
 {
-    FILE *file = fopen("/proc/self/smaps_rollup", "r");
+    FILE *file = fopen(path, "r");
     char line[256];
     unsigned long kib = 0;
     while (file != NULL && fgets(line, sizeof line, file) != NULL) {
@@ -150,11 +162,16 @@ size_t bench_rss_bytes(void)
     }
     if (file != NULL)
         fclose(file);
-    if (kib > 0)
-        return (size_t)kib * 1024;
+    return (size_t)kib * 1024;
+}
 
+size_t bench_rss_bytes(void)
+{
+    size_t bytes = bench_rss_read("/proc/self/smaps_rollup");
+    if (bytes > 0)
+        return bytes;
     unsigned long pages = 0;
-    file = fopen("/proc/self/statm", "r");
+    FILE *file = fopen("/proc/self/statm", "r");
     if (file == NULL || fscanf(file, "%*u %lu", &pages) != 1)
         bench_die("cannot read /proc/self/statm");
     fclose(file);
@@ -215,6 +232,22 @@ double bench_most(const struct bench_samples *samples)
     for (size_t i = 0; i < samples->count; i++)
         most = fmax(most, samples->value[i]);
     return most;
+}
+
+static int by_time(const void *left, const void *right)
+{
+    float a = *(const float *)left, b = *(const float *)right;
+    return (a > b) - (a < b);
+}
+
+struct bench_ranks bench_rank(float *times_ms, size_t count)
+{
+    if (count == 0)
+        return (struct bench_ranks){0};
+    qsort(times_ms, count, sizeof *times_ms, by_time);
+    return (struct bench_ranks){.p50_ms = (double)times_ms[count / 2],
+                                .p99_ms = (double)times_ms[count * 99 / 100],
+                                .most_ms = (double)times_ms[count - 1]};
 }
 
 /* The first line of a file or of a command's output that starts with key; what
@@ -301,6 +334,28 @@ void bench_machine_print(const struct bench_machine *machine, FILE *out)
             machine->compiler, machine->commit);
 }
 
+struct bench_target *bench_target_add(struct bench_targets *targets, const char *unit,
+                                      double target, double value, const char *format, ...)
+{
+    if (targets->count == BENCH_TARGETS_MAX)
+        bench_die("more than %d targets", BENCH_TARGETS_MAX);
+    struct bench_target *added = &targets->at[targets->count++];
+    *added = (struct bench_target){.unit = unit, .target = target, .value = value};
+    va_list args;
+    va_start(args, format);
+    vsnprintf(added->name, sizeof added->name, format, args);
+    va_end(args);
+    return added;
+}
+
+void bench_target_note(struct bench_target *target, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    vsnprintf(target->note, sizeof target->note, format, args);
+    va_end(args);
+}
+
 bool bench_target_met(const struct bench_target *target)
 {
     if (target->at_least)
@@ -308,8 +363,7 @@ bool bench_target_met(const struct bench_target *target)
     return target->value <= target->target || target->value <= target->factor * target->yardstick;
 }
 
-/* Digits enough to tell a ratio of 0.013 from one of 0.014. */
-static int digits_of(double value)
+int bench_digits_of(double value)
 {
     return value < 1 ? 3 : value < 100 ? 2 : 0;
 }
@@ -317,13 +371,14 @@ static int digits_of(double value)
 void bench_target_print(const struct bench_target *target, FILE *out)
 {
     fprintf(out, "  %-6s  %-52s %8.*f %-5s  target %s%.*f",
-            bench_target_met(target) ? "met" : "MISSED", target->name, digits_of(target->value),
-            target->value, target->unit, target->at_least ? "at least " : "",
-            digits_of(target->target), target->target);
+            bench_target_met(target) ? "met" : "MISSED", target->name,
+            bench_digits_of(target->value), target->value, target->unit,
+            target->at_least ? "at least " : "", bench_digits_of(target->target), target->target);
     if (target->factor > 0)
         fprintf(out, ", or %.3g x yardstick %.*f = %.*f", target->factor,
-                digits_of(target->yardstick), target->yardstick,
-                digits_of(target->factor * target->yardstick), target->factor * target->yardstick);
+                bench_digits_of(target->yardstick), target->yardstick,
+                bench_digits_of(target->factor * target->yardstick),
+                target->factor * target->yardstick);
     fprintf(out, "\n");
     if (target->note[0] != '\0')
         fprintf(out, "          %s\n", target->note);

@@ -7,7 +7,7 @@
  * Order     bench_json_begin, rows, bench_json_end; a row is begin, fields, end.
  * Errors    what a benchmark cannot do without (a pipe, memory) ends the process
  *           with a sentence on stderr and code 1; there is nobody to recover.
- * Threads   bench_now_ns, bench_cpu_ns, bench_pin and bench_random: any. The rest: one.
+ * Threads   the clocks, bench_pin and bench_random: any. The rest: one.
  */
 #ifndef TOCSIN_BENCH_HARNESS_H
 #define TOCSIN_BENCH_HARNESS_H
@@ -23,6 +23,10 @@ uint64_t bench_now_ns(void);
 /* What the calling thread has had of a processor: for loops that never wait, the
  * same as the time that passes, but for being pushed aside by somebody else. */
 uint64_t bench_cpu_ns(void);
+/* The same of all threads. */
+uint64_t bench_process_cpu_ns(void);
+/* The clock that due times are told in, as cheap as the C library's. */
+int64_t bench_wall_ns(void);
 
 /* Says what went wrong, and exits with 1. */
 _Noreturn void bench_die(const char *format, ...) __attribute__((format(printf, 1, 2)));
@@ -44,6 +48,8 @@ void bench_in_child(void (*fn)(const void *arg, void *result), const void *arg, 
 /* Pages of this process that are in memory. Counted, not estimated: the kernel's
  * running counters lag by some hundred pages, which shows at 100 000 timers. */
 size_t bench_rss_bytes(void);
+/* The same of the process whose smaps_rollup this is. 0: it cannot be read. */
+size_t bench_rss_read(const char *path);
 
 /* Bind the calling thread to the n-th of the CPUs this process may use, counted
  * round. Where that is not allowed it stays unbound. */
@@ -78,6 +84,15 @@ double bench_median(const struct bench_samples *samples);
 double bench_least(const struct bench_samples *samples);
 double bench_most(const struct bench_samples *samples);
 
+/* Of so many times, which are sorted for it; all 0 when there are none. */
+struct bench_ranks {
+    double p50_ms, p99_ms, most_ms;
+};
+struct bench_ranks bench_rank(float *times_ms, size_t count);
+
+/* Digits behind the point, enough to tell a ratio of 0.013 from one of 0.014. */
+int bench_digits_of(double value);
+
 struct bench_machine {
     char cpu[96];
     char kernel[64];
@@ -106,6 +121,19 @@ struct bench_target {
     char note[160];
 };
 
+enum { BENCH_TARGETS_MAX = 48 };
+
+struct bench_targets {
+    size_t count;
+    struct bench_target at[BENCH_TARGETS_MAX];
+};
+
+/* The name is formatted; what else there is to it, the caller adds. */
+struct bench_target *bench_target_add(struct bench_targets *targets, const char *unit,
+                                      double target, double value, const char *format, ...)
+    __attribute__((format(printf, 5, 6)));
+void bench_target_note(struct bench_target *target, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 bool bench_target_met(const struct bench_target *target);
 void bench_target_print(const struct bench_target *target, FILE *out);
 

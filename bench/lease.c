@@ -24,7 +24,7 @@
 #include "server/child.h"
 #include "server/drive.h"
 #include "server/peer.h"
-#include "server/results.h"
+#include "server/suite.h"
 #include "server/yardstick.h"
 
 enum {
@@ -38,29 +38,16 @@ struct options {
     unsigned rounds;
     unsigned holders;
     double seconds;
-    unsigned wanted; /* a bit for each part; 0: all */
-    const char *json_path;
 };
 
-static void usage(FILE *out)
-{
-    fprintf(out, "usage: bench-lease [options]\n"
-                 "  --quick          one round, shorter\n"
-                 "  --only NAME      one part: keep, pairs; may be repeated\n"
-                 "  --rounds N       so many rounds; 5 unless given\n"
-                 "  --holders N      of keep; 10000 unless given\n"
-                 "  --program PATH   the server; build/bench/tocsin unless given\n"
-                 "  --json PATH      build/bench/lease.json unless given\n"
-                 "  --help           this text\n");
-}
-
-static int write_http(char *out, const char *method, const char *path, const char *body)
-{
-    return snprintf(out, ROOM,
-                    "%s %s HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
-                    "Content-Length: %zu\r\n\r\n%s",
-                    method, path, strlen(body), body);
-}
+static const char usage[] = "usage: bench-lease [options]\n"
+                            "  --quick          one round, shorter\n"
+                            "  --only NAME      one part: keep, pairs; may be repeated\n"
+                            "  --rounds N       so many rounds; 5 unless given\n"
+                            "  --holders N      of keep; 10000 unless given\n"
+                            "  --program PATH   the server; build/bench/tocsin unless given\n"
+                            "  --json PATH      build/bench/lease.json unless given\n"
+                            "  --help           this text\n";
 
 static uint64_t fence_of(const struct answer *answer)
 {
@@ -109,20 +96,17 @@ static void beat(struct keeping *self, struct connection *connection)
     struct lane *lane = connection->arg;
     lane->beat = self->next++;
     unsigned long long holder = lane->beat % self->holders, fence = self->fences[holder];
-    char *out = load_room(connection, ROOM);
-    int size;
     if (lane->beat < self->holders) {
         snprintf(path, sizeof path, "/v1/leases/lease-%llu", holder);
         snprintf(body, sizeof body, "{\"holder\":\"h%llu\",\"ttl\":%d}", holder, TTL_MS);
-        size = write_http(out, "PUT", path, body);
+        request_send(connection, "PUT", path, body);
     } else {
         if (fence == 0)
             bench_die("a lease was not given within %d ms", EVERY_MS);
         snprintf(path, sizeof path, "/v1/leases/lease-%llu/keepalive", holder);
         snprintf(body, sizeof body, "{\"holder\":\"h%llu\",\"fence\":%llu}", holder, fence);
-        size = write_http(out, "POST", path, body);
+        request_send(connection, "POST", path, body);
     }
-    load_request(connection, (size_t)size);
 }
 
 /* Until beat `until` has been sent; and what is due meanwhile is. */
@@ -154,12 +138,6 @@ static void keep_open(struct keeping *self, const struct server *server, uint64_
     self->from_ns = bench_now_ns();
 }
 
-static int by_size(const void *a, const void *b)
-{
-    float x = *(const float *)a, y = *(const float *)b;
-    return (x > y) - (x < y);
-}
-
 /* A busy client would measure itself: it looks at the clock only when it must. */
 static void part_keep(struct results *results, const struct options *options)
 {
@@ -181,13 +159,9 @@ static void part_keep(struct results *results, const struct options *options)
         double held = metric_read(&server, "tocsin_named_leases_held");
         double lost = metric_read(&server, "tocsin_named_leases_expired_total") +
                       metric_read(&server, "tocsin_named_leases_fenced_total");
-        size_t count = self.end - warm;
-        float *took = self.took_ms + warm;
-        qsort(took, count, sizeof *took, by_size);
         results_add(results, "keep-cpu", "tocsin", 0, "%", (double)cpu_ns / 1e7 / passed_s);
-        results_add(results, "keep-p50", "tocsin", 0, "ms", (double)took[count / 2]);
-        results_add(results, "keep-p99", "tocsin", 0, "ms", (double)took[count * 99 / 100]);
-        results_add(results, "keep-most", "tocsin", 0, "ms", (double)took[count - 1]);
+        results_add_ranks(results, "keep", "tocsin",
+                          bench_rank(self.took_ms + warm, self.end - warm));
         results_add(results, "keep-lost", "tocsin", 0, "leases",
                     lost + (double)options->holders - held);
         load_close(&self.load);
@@ -208,7 +182,7 @@ struct hand {
 
 struct pairs {
     struct load load;
-    char script[48]; /* of Redis */
+    char script[REDIS_SCRIPT_BYTES]; /* of Redis */
     void (*ask)(const struct pairs *self, struct hand *hand, struct connection *connection);
     uint64_t done;
     struct hand hands[CONNECTIONS];
@@ -217,16 +191,15 @@ struct pairs {
 static void ask_tocsin(const struct pairs *self, struct hand *hand, struct connection *connection)
 {
     char path[128], body[96];
-    char *out = load_room(connection, ROOM);
     (void)self;
     if (hand->fence == 0) {
         snprintf(path, sizeof path, "/v1/leases/lease-%u", hand->number);
         snprintf(body, sizeof body, "{\"holder\":\"h%u\",\"ttl\":%d}", hand->number, TTL_MS);
-        load_request(connection, (size_t)write_http(out, "PUT", path, body));
+        request_send(connection, "PUT", path, body);
     } else {
         snprintf(path, sizeof path, "/v1/leases/lease-%u?holder=h%u&fence=%llu", hand->number,
                  hand->number, (unsigned long long)hand->fence);
-        load_request(connection, (size_t)write_http(out, "DELETE", path, ""));
+        request_send(connection, "DELETE", path, "");
     }
 }
 
@@ -283,16 +256,6 @@ static void redis_taken(void *arg, struct connection *connection, const struct a
     hand->pairs->ask(hand->pairs, hand, connection);
 }
 
-static void load_script(struct pairs *self, const struct server *server)
-{
-    char text[256], answer[128];
-    snprintf(text, sizeof text, "*3\r\n$6\r\nSCRIPT\r\n$4\r\nLOAD\r\n$%zu\r\n%s\r\n",
-             sizeof compare_and_delete - 1, compare_and_delete);
-    if (!ask(server->port, text, 47, answer, sizeof answer) ||
-        sscanf(answer, "$40\r\n%40s", self->script) != 1)
-        child_failed(&server->child, "redis-server does not take the script");
-}
-
 static struct pace pairs_measure(struct server *server, double seconds)
 {
     static struct pairs self;
@@ -300,7 +263,7 @@ static struct pace pairs_measure(struct server *server, double seconds)
     bool redis = server->peer == &peer_redis;
     self = (struct pairs){.ask = redis ? ask_redis : ask_tocsin};
     if (redis)
-        load_script(&self, server);
+        redis_load_script(server, compare_and_delete, self.script);
     load_open(&self.load);
     for (unsigned i = 0; i < CONNECTIONS; i++) {
         self.hands[i] = (struct hand){.pairs = &self, .number = i};
@@ -344,91 +307,44 @@ static void part_pairs(struct results *results, const struct options *options)
 
 /* ---- targets */
 
-size_t targets_check(const struct results *results, struct bench_target targets[TARGETS_MAX],
-                     bool *ret_peers_fair)
+bool targets_check(const struct results *results, struct bench_targets *targets)
 {
-    *ret_peers_fair = true;
-    if (results_find(results, "keep-lost", "tocsin", 0) == NULL)
-        return 0;
-    targets[0] = (struct bench_target){
-        .unit = "leases", .target = 0, .value = 0, .name = "leases lost, in any round"};
     const struct figure *lost = results_find(results, "keep-lost", "tocsin", 0);
-    targets[0].value = bench_most(&lost->samples);
-    return 1;
+    if (lost != NULL)
+        bench_target_add(targets, "leases", 0, bench_most(&lost->samples),
+                         "leases lost, in any round");
+    return true;
 }
 
 /* ---- all of it */
 
-static const struct part {
-    const char *name;
-    void (*run)(struct results *results, const struct options *options);
-} parts[] = {{"keep", part_keep}, {"pairs", part_pairs}};
-enum { PART_COUNT = sizeof parts / sizeof parts[0] };
+static const struct part parts[] = {{"keep", part_keep}, {"pairs", part_pairs}, {0}};
 
-static _Noreturn void bad_option(const char *what)
+static struct options parse(struct args args, struct suite *suite)
 {
-    fprintf(stderr, "bench-lease: %s\n", what);
-    usage(stderr);
-    exit(2);
-}
-
-static void parse_value(struct options *options, const char *name, const char *value)
-{
-    if (strcmp(name, "--rounds") == 0) {
-        options->rounds = (unsigned)strtoul(value, NULL, 10);
-    } else if (strcmp(name, "--holders") == 0) {
-        options->holders = (unsigned)strtoul(value, NULL, 10);
-    } else if (strcmp(name, "--program") == 0) {
-        tocsin_program(value);
-    } else if (strcmp(name, "--json") == 0) {
-        options->json_path = value;
-    } else if (strcmp(name, "--only") == 0) {
-        unsigned before = options->wanted;
-        for (size_t i = 0; i < PART_COUNT; i++)
-            options->wanted |= strcmp(value, parts[i].name) == 0 ? 1u << i : 0;
-        if (options->wanted == before)
-            bad_option("--only: there is no such part");
-    } else {
-        bad_option("unknown option");
-    }
-}
-
-static struct options parse(int argc, char **argv)
-{
-    struct options options = {5, 10000, 30, 0, "build/bench/lease.json"};
-    for (int i = 1; i < argc; i++) {
-        if (strcmp(argv[i], "--help") == 0) {
-            usage(stdout);
-            exit(0);
-        } else if (strcmp(argv[i], "--quick") == 0) {
+    struct options options = {5, 10000, 30};
+    while (args_next(&args)) {
+        if (args_flag(&args, "--quick")) {
             options.rounds = 1;
             options.seconds = 12;
-        } else {
-            if (i + 1 == argc)
-                bad_option("unknown option, or its value is missing");
-            parse_value(&options, argv[i], argv[i + 1]);
-            i++;
+        } else if (!args_unsigned(&args, "--rounds", &options.rounds) &&
+                   !args_unsigned(&args, "--holders", &options.holders) &&
+                   !suite_option(suite, &args)) {
+            args_unknown(&args);
         }
     }
     if (options.rounds == 0 || options.rounds > BENCH_ROUNDS_MAX || options.holders == 0)
-        bad_option("a number from 1 on is needed");
+        args_refuse(&args, "a number from 1 on is needed");
     return options;
 }
 
 int main(int argc, char **argv)
 {
     static struct results results;
-    struct options options = parse(argc, argv);
-    uint64_t from_ns = bench_now_ns();
-    bench_machine_read(&results.machine);
-    (void)getloadavg(&results.load_before, 1);
-    scratch_open();
-    supervise();
-    for (size_t i = 0; i < PART_COUNT; i++) {
-        if (options.wanted == 0 || (options.wanted & (1u << i)) != 0)
-            parts[i].run(&results, &options);
-    }
-    bench_progress_end();
-    report_all(&results, options.json_path, NULL, NULL, from_ns);
+    struct args args = {"bench-lease", usage, argc, argv};
+    struct suite suite = {.parts = parts, .json_path = "build/bench/lease.json"};
+    struct options options = parse(args, &suite);
+    suite_run(&suite, &options, &results);
+    suite_report(&suite, &results);
     return 0;
 }

@@ -23,107 +23,49 @@
 #include "live/parts.h"
 
 #include <stdlib.h>
-#include <string.h>
 #include <sys/resource.h>
 
-#include "server/child.h"
-#include "server/peer.h"
+static const struct part parts[] = {
+    {"ticks", part_ticks}, {"fanout", part_fanout}, {"rooms", part_rooms}, {0}};
+enum { FILES_BESIDE = 500 };
 
-static const struct part {
-    const char *name;
-    void (*run)(struct results *results, const struct options *options);
-} parts[] = {{"ticks", part_ticks}, {"fanout", part_fanout}, {"rooms", part_rooms}};
-enum { PART_COUNT = sizeof parts / sizeof parts[0], FILES_BESIDE = 500 };
+static const char usage[] =
+    "usage: bench-live [options]\n"
+    "  --quick          one round of shorter windows\n"
+    "  --only NAME      one part: ticks, fanout, rooms; may be repeated\n"
+    "  --rounds N       so many rounds; 5 unless given, and 3 of ticks and rooms,\n"
+    "                   which have no peer\n"
+    "  --seconds S      of each window; 4 unless given\n"
+    "  --countdowns N   of ticks; 100000 unless given\n"
+    "  --clients N      of fanout; 10000 unless given\n"
+    "  --rooms N        of rooms; 5000 unless given\n"
+    "  --program PATH   the server; build/bench/tocsin unless given\n"
+    "  --json PATH      build/bench/live.json unless given\n"
+    "  --plot PATH      draw an SVG picture; without any option it is drawn at\n"
+    "                   docs/bench-live.svg\n"
+    "  --help           this text\n";
 
-static void usage(FILE *out)
+static struct options parse(struct args args, struct suite *suite)
 {
-    fprintf(out, "usage: bench-live [options]\n"
-                 "  --quick          one round of shorter windows\n"
-                 "  --only NAME      one part: ticks, fanout, rooms; may be repeated\n"
-                 "  --rounds N       so many rounds; 5 unless given, and 3 of ticks and rooms,\n"
-                 "                   which have no peer\n"
-                 "  --seconds S      of each window; 4 unless given\n"
-                 "  --countdowns N   of ticks; 100000 unless given\n"
-                 "  --clients N      of fanout; 10000 unless given\n"
-                 "  --rooms N        of rooms; 5000 unless given\n"
-                 "  --program PATH   the server; build/bench/tocsin unless given\n"
-                 "  --json PATH      build/bench/live.json unless given\n"
-                 "  --plot PATH      draw an SVG picture; without any option it is drawn at\n"
-                 "                   docs/bench-live.svg\n"
-                 "  --help           this text\n");
-}
-
-static _Noreturn void bad_option(const char *what)
-{
-    fprintf(stderr, "bench-live: %s\n", what);
-    usage(stderr);
-    exit(2);
-}
-
-static void parse_only(struct options *options, const char *name)
-{
-    for (size_t i = 0; i < PART_COUNT; i++) {
-        if (strcmp(name, parts[i].name) == 0) {
-            options->wanted |= 1u << i;
-            return;
-        }
-    }
-    bad_option("--only: there is no such part");
-}
-
-static void parse_value(struct options *options, const char *name, const char *value)
-{
-    const struct {
-        const char *name;
-        unsigned *to;
-    } numbers[] = {
-        {"--rounds", &options->rounds},   {"--seconds", &options->seconds},
-        {"--clients", &options->clients}, {"--countdowns", &options->countdowns},
-        {"--rooms", &options->rooms},
-    };
-    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
-        if (strcmp(name, numbers[i].name) == 0) {
-            *numbers[i].to = (unsigned)strtoul(value, NULL, 10);
-            if (*numbers[i].to == 0)
-                bad_option("a number from 1 on is needed");
-            return;
-        }
-    }
-    if (strcmp(name, "--program") == 0)
-        tocsin_program(value);
-    else if (strcmp(name, "--json") == 0)
-        options->json_path = value;
-    else if (strcmp(name, "--plot") == 0)
-        options->plot_path = value;
-    else if (strcmp(name, "--only") == 0)
-        parse_only(options, value);
-    else
-        bad_option("unknown option");
-}
-
-static struct options parse(int argc, char **argv)
-{
-    struct options options = {.clients = 10000,
-                              .countdowns = 100000,
-                              .rooms = 5000,
-                              .json_path = "build/bench/live.json"};
-    for (int i = 1; i < argc; i++) {
-        const char *name = argv[i];
-        if (strcmp(name, "--help") == 0) {
-            usage(stdout);
-            exit(0);
-        } else if (strcmp(name, "--quick") == 0) {
+    struct options options = {.clients = 10000, .countdowns = 100000, .rooms = 5000};
+    while (args_next(&args)) {
+        if (args_unsigned(&args, "--rounds", &options.rounds) ||
+            args_unsigned(&args, "--seconds", &options.seconds) ||
+            args_unsigned(&args, "--clients", &options.clients) ||
+            args_unsigned(&args, "--countdowns", &options.countdowns) ||
+            args_unsigned(&args, "--rooms", &options.rooms)) {
+            if ((unsigned)strtoul(args.value, NULL, 10) == 0)
+                args_refuse(&args, "a number from 1 on is needed");
+        } else if (args_flag(&args, "--quick")) {
             options.quick = true;
-        } else {
-            if (i + 1 == argc)
-                bad_option("unknown option, or its value is missing");
-            parse_value(&options, name, argv[++i]);
+        } else if (!suite_option(suite, &args)) {
+            args_unknown(&args);
         }
     }
-    if (argc == 1)
-        options.plot_path = "docs/bench-live.svg";
+    if (args.argc == 1)
+        suite->plot_path = "docs/bench-live.svg";
     if (options.rounds > BENCH_ROUNDS_MAX)
-        bad_option("too many rounds");
+        args_refuse(&args, "too many rounds");
     if (options.rounds == 0)
         options.rounds = options.quick ? 1 : 5;
     if (options.seconds == 0)
@@ -174,22 +116,15 @@ static struct processors processors_read(void)
 int main(int argc, char **argv)
 {
     static struct results results;
-    struct options options = parse(argc, argv);
-    uint64_t from_ns = bench_now_ns();
+    struct args args = {"bench-live", usage, argc, argv};
+    struct suite suite = {.parts = parts, .json_path = "build/bench/live.json", .plot = plot_write};
+    struct options options = parse(args, &suite);
     raise_file_limit(&options);
-    bench_machine_read(&results.machine);
-    (void)getloadavg(&results.load_before, 1);
-    scratch_open();
     struct processors before = processors_read();
-    supervise();
-    for (size_t i = 0; i < PART_COUNT; i++) {
-        if (options.wanted == 0 || (options.wanted & (1u << i)) != 0)
-            parts[i].run(&results, &options);
-    }
-    bench_progress_end();
+    suite_run(&suite, &options, &results);
     struct processors after = processors_read();
     results_add(&results, "stolen", "machine", 0, "%",
                 100.0 * (double)(after.stolen - before.stolen) / (double)(after.all - before.all));
-    report_all(&results, options.json_path, plot_write, options.plot_path, from_ns);
+    suite_report(&suite, &results);
     return 0;
 }

@@ -15,6 +15,7 @@
 #include <hiredis/hiredis.h>
 #include <uv.h>
 
+#include "args.h"
 #include "harness.h"
 #include "net/redis/redis.h"
 #include "server/child.h"
@@ -37,41 +38,25 @@ struct figures {
     struct bench_samples their_cpu_ns;
 };
 
-static void usage(FILE *out)
-{
-    fprintf(out, "usage: bench-redis [options]\n"
-                 "  --quick          two rounds of fewer commands\n"
-                 "  --rounds N       so many rounds; 7 unless given\n"
-                 "  --commands N     in each window; 1000000 unless given\n"
-                 "  --json PATH      build/bench/redis.json unless given\n"
-                 "  --help           this text\n");
-}
+static const char usage[] = "usage: bench-redis [options]\n"
+                            "  --quick          two rounds of fewer commands\n"
+                            "  --rounds N       so many rounds; 7 unless given\n"
+                            "  --commands N     in each window; 1000000 unless given\n"
+                            "  --json PATH      build/bench/redis.json unless given\n"
+                            "  --help           this text\n";
 
-static struct options parse(int argc, char **argv)
+static struct options parse(struct args args)
 {
     struct options options = {7, 1000000, "build/bench/redis.json"};
-    for (int i = 1; i < argc; i++) {
-        const char *name = argv[i];
-        if (strcmp(name, "--help") == 0) {
-            usage(stdout);
-            exit(0);
-        }
-        if (strcmp(name, "--quick") == 0) {
+    while (args_next(&args)) {
+        if (args_flag(&args, "--quick")) {
             options.rounds = 2;
             options.commands = 200000;
-            continue;
-        }
-        const char *value = i + 1 < argc ? argv[++i] : NULL;
-        if (value != NULL && strcmp(name, "--rounds") == 0) {
-            options.rounds = (unsigned)strtoul(value, NULL, 10);
-        } else if (value != NULL && strcmp(name, "--commands") == 0) {
-            options.commands = strtoul(value, NULL, 10);
-        } else if (value != NULL && strcmp(name, "--json") == 0) {
-            options.json_path = value;
-        } else {
-            fprintf(stderr, "bench-redis: %s is unknown, or its value is missing\n", name);
-            usage(stderr);
-            exit(2);
+        } else if (args_value(&args, "--commands")) {
+            options.commands = strtoul(args.value, NULL, 10);
+        } else if (!args_unsigned(&args, "--rounds", &options.rounds) &&
+                   !args_text(&args, "--json", &options.json_path)) {
+            args_refuse(&args, "%s is unknown, or its value is missing", args.name);
         }
     }
     if (options.rounds == 0 || options.rounds > BENCH_ROUNDS_MAX || options.commands < DEPTH_MAX)
@@ -183,10 +168,10 @@ static void measure_ours(unsigned short port, unsigned depth, unsigned long comm
 /* Of those that have ended. */
 static uint64_t children_cpu_ns(void)
 {
-    struct rusage usage;
-    (void)getrusage(RUSAGE_CHILDREN, &usage);
-    return (uint64_t)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * 1000000000 +
-           (uint64_t)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * 1000;
+    struct rusage used;
+    (void)getrusage(RUSAGE_CHILDREN, &used);
+    return (uint64_t)(used.ru_utime.tv_sec + used.ru_stime.tv_sec) * 1000000000 +
+           (uint64_t)(used.ru_utime.tv_usec + used.ru_stime.tv_usec) * 1000;
 }
 
 static void measure_theirs(unsigned short port, unsigned depth, unsigned long commands,
@@ -279,7 +264,7 @@ static void report(const struct options *options, const struct bench_machine *ma
 
 int main(int argc, char **argv)
 {
-    struct options options = parse(argc, argv);
+    struct options options = parse((struct args){"bench-redis", usage, argc, argv});
     struct bench_machine machine;
     struct figures figures[DEPTHS] = {0};
     struct child child;

@@ -24,7 +24,7 @@
 #include "live/requests.h"
 #include "server/child.h"
 #include "server/peer.h"
-#include "server/results.h"
+#include "server/suite.h"
 
 enum {
     INTERVAL_S = 30,
@@ -39,49 +39,41 @@ enum {
 struct options {
     unsigned rounds;
     unsigned renewals;
-    unsigned wanted; /* a bit for each part; 0: all */
-    const char *json_path;
 };
 
-static void usage(FILE *out)
+static const char usage[] = "usage: bench-renewal [options]\n"
+                            "  --quick          one round\n"
+                            "  --only NAME      one part: many, keys, hang; may be repeated\n"
+                            "  --rounds N       so many rounds; 5 unless given, and 1 of many\n"
+                            "  --renewals N     of many; 100000 unless given\n"
+                            "  --program PATH   the server; build/bench/tocsin unless given\n"
+                            "  --json PATH      build/bench/renewal.json unless given\n"
+                            "  --help           this text\n";
+
+/* ---- a Redis without a disk */
+
+static void redis_launch(struct server *redis, bool lax)
 {
-    fprintf(out, "usage: bench-renewal [options]\n"
-                 "  --quick          one round\n"
-                 "  --only NAME      one part: many, keys, hang; may be repeated\n"
-                 "  --rounds N       so many rounds; 5 unless given, and 1 of many\n"
-                 "  --renewals N     of many; 100000 unless given\n"
-                 "  --program PATH   the server; build/bench/tocsin unless given\n"
-                 "  --json PATH      build/bench/renewal.json unless given\n"
-                 "  --help           this text\n");
-}
-
-/* ---- a Redis */
-
-struct redis_child {
-    struct child child;
-    unsigned short port;
-    char folder[PATH_BYTES_MAX];
-};
-
-static void redis_start(struct redis_child *redis)
-{
-    char port[8], answer[64];
-    scratch_folder("redis", redis->folder);
-    redis->port = port_free();
+    char port[8];
+    (void)lax; /* it writes nothing */
     snprintf(port, sizeof port, "%u", (unsigned)redis->port);
     const char *argv[] = {
         "redis-server", "--port", port, "--bind",       "127.0.0.1", "--dir",
         redis->folder,  "--save", "",   "--appendonly", "no",        "--enable-debug-command",
         "local",        NULL};
     child_start(&redis->child, argv, redis->folder, false);
-    for (int i = 0; !ask(redis->port, "PING\r\n", 7, answer, sizeof answer); i++) {
-        if (i == 300 || !child_lives(&redis->child))
-            child_failed(&redis->child, "redis-server does not start");
-        usleep(20000);
-    }
 }
 
-static void redis_say(struct redis_child *redis, const char *command)
+static bool redis_probe(struct server *redis)
+{
+    char answer[64];
+    return ask(redis->port, "PING\r\n", 7, answer, sizeof answer);
+}
+
+static const struct peer peer_keys = {
+    .name = "redis-server", .launch = redis_launch, .probe = redis_probe};
+
+static void redis_say(struct server *redis, const char *command)
 {
     char answer[256], line[256];
     snprintf(line, sizeof line, "%s\r\n", command);
@@ -89,13 +81,7 @@ static void redis_say(struct redis_child *redis, const char *command)
         bench_die("redis-server says '%.100s' to %s", answer, command);
 }
 
-static void redis_drop(struct redis_child *redis)
-{
-    child_kill(&redis->child);
-    scratch_remove(redis->folder);
-}
-
-static void tocsin_start(struct server *server, const struct redis_child *redis)
+static void tocsin_start(struct server *server, const struct server *redis)
 {
     char port[8];
     snprintf(port, sizeof port, "%u", (unsigned)redis->port);
@@ -166,10 +152,9 @@ static void part_many(struct results *results, const struct options *options)
 {
     static const char latency[] = "tocsin_renewal_latency_seconds";
     static const char lateness[] = "tocsin_renewal_lateness_seconds";
-    struct redis_child redis;
-    struct server server;
+    struct server redis, server;
     char populate[64];
-    redis_start(&redis);
+    server_start(&redis, &peer_keys, NULL, false);
     snprintf(populate, sizeof populate, "DEBUG POPULATE %u key 10", options->renewals);
     redis_say(&redis, populate);
     tocsin_start(&server, &redis);
@@ -200,12 +185,12 @@ static void part_many(struct results *results, const struct options *options)
     results_add(results, "many-lateness-p99", "tocsin", 0, "ms",
                 percentile(&late_after, &late_before, 0.99));
     server_drop(&server);
-    redis_drop(&redis);
+    server_drop(&redis);
 }
 
 /* ---- many keys of one renewal */
 
-static double benchmark_rate(const struct redis_child *redis)
+static double benchmark_rate(const struct server *redis)
 {
     char command[256], line[16384]; /* how far it is, too, all in one line */
     double rate = 0;
@@ -277,10 +262,9 @@ static double renewal_rate(const struct server *server, const char *id, unsigned
 
 static void part_keys(struct results *results, const struct options *options)
 {
-    struct redis_child redis;
-    struct server server;
+    struct server redis, server;
     char id[40];
-    redis_start(&redis);
+    server_start(&redis, &peer_keys, NULL, false);
     for (int i = 0; i < KEYS; i++) {
         char set[64];
         snprintf(set, sizeof set, "SET key:%012d x", i);
@@ -297,7 +281,7 @@ static void part_keys(struct results *results, const struct options *options)
         results_add(results, "keys-ratio", "tocsin", 0, "x", ours / theirs);
     }
     server_drop(&server);
-    redis_drop(&redis);
+    server_drop(&redis);
 }
 
 /* ---- a Redis that hangs */
@@ -330,10 +314,10 @@ static void measure_lateness(struct results *results, const struct server *serve
                              const char *p99)
 {
     static const char name[] = "tocsin_task_lateness_seconds";
-    struct spread spread = {wall_now_ns() / 1000000 + 3000};
+    struct spread spread = {bench_wall_ns() / 1000000 + 3000};
     requests_run(server, (uint64_t)TASKS_A_SECOND * CALM_S,
                  &(struct requests){.write = write_task, .arg = &spread});
-    int64_t left = spread.first_ms - wall_now_ns() / 1000000;
+    int64_t left = spread.first_ms - bench_wall_ns() / 1000000;
     if (left < 0)
         bench_die("the tasks were not in time");
     struct histogram before = histogram_read(server, name);
@@ -345,9 +329,8 @@ static void measure_lateness(struct results *results, const struct server *serve
 
 static void part_hang(struct results *results, const struct options *options)
 {
-    struct redis_child redis;
-    struct server server;
-    redis_start(&redis);
+    struct server redis, server;
+    server_start(&redis, &peer_keys, NULL, false);
     redis_say(&redis, "DEBUG POPULATE 1000 key 10");
     tocsin_start(&server, &redis);
     requests_run(&server, HUNG, &(struct requests){.write = write_hung});
@@ -365,13 +348,12 @@ static void part_hang(struct results *results, const struct options *options)
         usleep(6000000); /* until it is connected again */
     }
     server_drop(&server);
-    redis_drop(&redis);
+    server_drop(&redis);
 }
 
 /* ---- targets */
 
-size_t targets_check(const struct results *results, struct bench_target targets[TARGETS_MAX],
-                     bool *ret_peers_fair)
+bool targets_check(const struct results *results, struct bench_targets *targets)
 {
     static const struct {
         const char *name, *row, *unit;
@@ -383,103 +365,52 @@ size_t targets_check(const struct results *results, struct bench_target targets[
         {"100 000 renewals, due to answered, p99", "many-latency-p99", "ms", 20, false},
         {"keys through a renewal, over redis-benchmark -c 1", "keys-ratio", "x", 0.8, true},
     };
-    size_t count = 0;
-    *ret_peers_fair = true;
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
         if (results_find(results, all[i].row, "tocsin", 0) == NULL)
             continue;
-        struct bench_target *target = &targets[count++];
-        *target = (struct bench_target){.unit = all[i].unit,
-                                        .target = all[i].target,
-                                        .value = results_median(results, all[i].row, "tocsin", 0),
-                                        .at_least = all[i].at_least};
-        snprintf(target->name, sizeof target->name, "%s", all[i].name);
+        double value = results_median(results, all[i].row, "tocsin", 0);
+        bench_target_add(targets, all[i].unit, all[i].target, value, "%s", all[i].name)->at_least =
+            all[i].at_least;
     }
     double calm = results_median(results, "hang-p99-calm", "tocsin", 0);
     if (calm > 0) {
-        struct bench_target *target = &targets[count++];
-        *target = (struct bench_target){.unit = "ms",
-                                        .target = calm,
-                                        .value = results_median(results, "hang-p99", "tocsin", 0),
-                                        .factor = 1.5,
-                                        .yardstick = calm};
-        snprintf(target->name, sizeof target->name,
-                 "lateness of tasks while a Redis hangs, p99, as when it does not");
+        struct bench_target *target =
+            bench_target_add(targets, "ms", calm, results_median(results, "hang-p99", "tocsin", 0),
+                             "lateness of tasks while a Redis hangs, p99, as when it does not");
+        target->factor = 1.5;
+        target->yardstick = calm;
     }
-    return count;
+    return true;
 }
 
 /* ---- all of it */
 
-static const struct part {
-    const char *name;
-    void (*run)(struct results *results, const struct options *options);
-} parts[] = {{"many", part_many}, {"keys", part_keys}, {"hang", part_hang}};
-enum { PART_COUNT = sizeof parts / sizeof parts[0] };
+static const struct part parts[] = {
+    {"many", part_many}, {"keys", part_keys}, {"hang", part_hang}, {0}};
 
-static _Noreturn void bad_option(const char *what)
+static struct options parse(struct args args, struct suite *suite)
 {
-    fprintf(stderr, "bench-renewal: %s\n", what);
-    usage(stderr);
-    exit(2);
-}
-
-static void parse_value(struct options *options, const char *name, const char *value)
-{
-    if (strcmp(name, "--rounds") == 0) {
-        options->rounds = (unsigned)strtoul(value, NULL, 10);
-    } else if (strcmp(name, "--renewals") == 0) {
-        options->renewals = (unsigned)strtoul(value, NULL, 10);
-    } else if (strcmp(name, "--program") == 0) {
-        tocsin_program(value);
-    } else if (strcmp(name, "--json") == 0) {
-        options->json_path = value;
-    } else if (strcmp(name, "--only") == 0) {
-        unsigned before = options->wanted;
-        for (size_t i = 0; i < PART_COUNT; i++)
-            options->wanted |= strcmp(value, parts[i].name) == 0 ? 1u << i : 0;
-        if (options->wanted == before)
-            bad_option("--only: there is no such part");
-    } else {
-        bad_option("unknown option");
-    }
-}
-
-static struct options parse(int argc, char **argv)
-{
-    struct options options = {5, 100000, 0, "build/bench/renewal.json"};
-    for (int i = 1; i < argc; i++) {
-        if (strcmp(argv[i], "--help") == 0) {
-            usage(stdout);
-            exit(0);
-        } else if (strcmp(argv[i], "--quick") == 0) {
+    struct options options = {5, 100000};
+    while (args_next(&args)) {
+        if (args_flag(&args, "--quick"))
             options.rounds = 1;
-        } else {
-            if (i + 1 == argc)
-                bad_option("unknown option, or its value is missing");
-            parse_value(&options, argv[i], argv[i + 1]);
-            i++;
-        }
+        else if (!args_unsigned(&args, "--rounds", &options.rounds) &&
+                 !args_unsigned(&args, "--renewals", &options.renewals) &&
+                 !suite_option(suite, &args))
+            args_unknown(&args);
     }
     if (options.rounds == 0 || options.rounds > BENCH_ROUNDS_MAX || options.renewals == 0)
-        bad_option("a number from 1 on is needed");
+        args_refuse(&args, "a number from 1 on is needed");
     return options;
 }
 
 int main(int argc, char **argv)
 {
     static struct results results;
-    struct options options = parse(argc, argv);
-    uint64_t from_ns = bench_now_ns();
-    bench_machine_read(&results.machine);
-    (void)getloadavg(&results.load_before, 1);
-    scratch_open();
-    supervise();
-    for (size_t i = 0; i < PART_COUNT; i++) {
-        if (options.wanted == 0 || (options.wanted & (1u << i)) != 0)
-            parts[i].run(&results, &options);
-    }
-    bench_progress_end();
-    report_all(&results, options.json_path, NULL, NULL, from_ns);
+    struct args args = {"bench-renewal", usage, argc, argv};
+    struct suite suite = {.parts = parts, .json_path = "build/bench/renewal.json"};
+    struct options options = parse(args, &suite);
+    suite_run(&suite, &options, &results);
+    suite_report(&suite, &results);
     return 0;
 }

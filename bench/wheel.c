@@ -12,6 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "args.h"
+
 /* The order in a round: ours between the peers, to see what they leave behind. */
 static const struct structure *const structures[] = {
     &structure_libev,    &structure_tocsin,          &structure_libuv,
@@ -42,78 +44,55 @@ struct options {
     const char *plot_path;
 };
 
-static void usage(FILE *out)
-{
-    fprintf(out, "usage: bench-wheel [options]\n"
-                 "  --quick             100k and 1M, uniform delays\n"
-                 "  --rounds N          so many rounds for everything\n"
-                 "  --only KEY=VALUE    pending=1000000, dist=uniform|log|constant,\n"
-                 "                      structure=tocsin|libev|libuv|libevent|libevent-common,\n"
-                 "                      inbox=1 (yardsticks and inbox alone); may be repeated\n"
-                 "  --seed N            of the workloads; 1 unless given\n"
-                 "  --json PATH         build/bench/wheel.json unless given\n"
-                 "  --plot PATH         draw an SVG picture; without any option it is drawn at\n"
-                 "                      docs/bench-wheel.svg\n");
-}
+static const char usage[] =
+    "usage: bench-wheel [options]\n"
+    "  --quick             100k and 1M, uniform delays\n"
+    "  --rounds N          so many rounds for everything\n"
+    "  --only KEY=VALUE    pending=1000000, dist=uniform|log|constant,\n"
+    "                      structure=tocsin|libev|libuv|libevent|libevent-common,\n"
+    "                      inbox=1 (yardsticks and inbox alone); may be repeated\n"
+    "  --seed N            of the workloads; 1 unless given\n"
+    "  --json PATH         build/bench/wheel.json unless given\n"
+    "  --plot PATH         draw an SVG picture; without any option it is drawn at\n"
+    "                      docs/bench-wheel.svg\n";
 
-static void bad_option(const char *what)
+static void parse_only(struct options *options, const struct args *args)
 {
-    fprintf(stderr, "bench-wheel: %s\n", what);
-    usage(stderr);
-    exit(2);
-}
-
-static void parse_only(struct options *options, const char *text)
-{
-    const char *value = strchr(text, '=');
+    const char *value = strchr(args->value, '=');
     if (value == NULL)
-        bad_option("--only wants KEY=VALUE");
+        args_refuse(args, "--only wants KEY=VALUE");
     value++;
-    if (strncmp(text, "pending=", 8) == 0)
+    if (strncmp(args->value, "pending=", 8) == 0)
         options->only_pending = (uint32_t)strtoul(value, NULL, 10);
-    else if (strncmp(text, "dist=", 5) == 0)
+    else if (strncmp(args->value, "dist=", 5) == 0)
         options->only_dist = value;
-    else if (strncmp(text, "structure=", 10) == 0)
+    else if (strncmp(args->value, "structure=", 10) == 0)
         options->only_structure = value;
-    else if (strncmp(text, "inbox=", 6) == 0)
+    else if (strncmp(args->value, "inbox=", 6) == 0)
         options->only_structure = "none";
     else
-        bad_option("--only knows pending, dist, structure and inbox");
+        args_refuse(args, "--only knows pending, dist, structure and inbox");
 }
 
-static struct options parse(int argc, char **argv)
+static struct options parse(struct args args)
 {
     struct options options = {.seed = 1, .json_path = "build/bench/wheel.json"};
-    for (int i = 1; i < argc; i++) {
-        const char *name = argv[i];
-        if (strcmp(name, "--help") == 0) {
-            usage(stdout);
-            exit(0);
-        }
-        if (strcmp(name, "--quick") == 0) {
+    while (args_next(&args)) {
+        if (args_flag(&args, "--quick"))
             options.quick = true;
-            continue;
-        }
-        if (i + 1 == argc)
-            bad_option("unknown option, or its value is missing");
-        const char *value = argv[++i];
-        if (strcmp(name, "--rounds") == 0)
-            options.rounds = (unsigned)strtoul(value, NULL, 10);
-        else if (strcmp(name, "--seed") == 0)
-            options.seed = strtoull(value, NULL, 10);
-        else if (strcmp(name, "--json") == 0)
-            options.json_path = value;
-        else if (strcmp(name, "--plot") == 0)
-            options.plot_path = value;
-        else if (strcmp(name, "--only") == 0)
-            parse_only(&options, value);
-        else
-            bad_option("unknown option");
+        else if (args_value(&args, "--seed"))
+            options.seed = strtoull(args.value, NULL, 10);
+        else if (args_value(&args, "--only"))
+            parse_only(&options, &args);
+        else if (!args_unsigned(&args, "--rounds", &options.rounds) &&
+                 !args_text(&args, "--json", &options.json_path) &&
+                 !args_text(&args, "--plot", &options.plot_path))
+            args_unknown(&args);
     }
-    if (argc == 1)
+    if (args.argc == 1)
         options.plot_path = "docs/bench-wheel.svg";
     if (options.rounds > BENCH_ROUNDS_MAX)
-        bad_option("too many rounds");
+        args_refuse(&args, "too many rounds");
     return options;
 }
 
@@ -179,7 +158,7 @@ static void run_round(struct results *results, const struct options *options, un
 int main(int argc, char **argv)
 {
     static struct results results;
-    struct options options = parse(argc, argv);
+    struct options options = parse((struct args){"bench-wheel", usage, argc, argv});
     uint64_t from_ns = bench_now_ns();
     results.seed = options.seed;
     bench_machine_read(&results.machine);

@@ -26,7 +26,7 @@ add_library(bench_shared OBJECT ${shared_sources})
 target_include_directories(bench_shared PRIVATE bench)
 
 # What bench-server and bench-live share: servers that are started and driven.
-set(server_sources child.c load.c peer.c report.c results.c tocsin.c yardstick.c)
+set(server_sources child.c load.c peer.c report.c results.c suite.c tocsin.c yardstick.c)
 list(TRANSFORM server_sources PREPEND bench/server/)
 add_library(bench_servers OBJECT ${server_sources})
 target_include_directories(bench_servers PRIVATE bench)

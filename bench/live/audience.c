@@ -4,27 +4,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
-#include "harness.h"
 #include "requests.h"
 
 enum { PATIENCE_MS = 5000, LEAD_MS = 1500, AWAIT_S = 60 };
 
 static int64_t wall_now_ms(void)
 {
-    return wall_now_ns() / 1000000;
-}
-
-static int by_value(const void *left, const void *right)
-{
-    float a = *(const float *)left, b = *(const float *)right;
-    return (a > b) - (a < b);
-}
-
-static double at_rank(const float *sorted, size_t count, size_t percent)
-{
-    return count == 0 ? 0 : (double)sorted[percent == 100 ? count - 1 : count * percent / 100];
+    return bench_wall_ns() / 1000000;
 }
 
 /* ---- what comes */
@@ -139,13 +126,6 @@ static void turn_until(struct audience *self, int64_t until_ms)
         swarm_turn(&self->swarm, (int)(until_ms - now_ms));
 }
 
-static uint64_t process_cpu_ns(void)
-{
-    struct timespec used;
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
-    return (uint64_t)used.tv_sec * 1000000000u + (uint64_t)used.tv_nsec;
-}
-
 /* How long the main thread of a process could have run, and others did. */
 static double waited_ms(const struct child *child)
 {
@@ -185,19 +165,16 @@ struct heard audience_listen(struct audience *audience, const struct child *chil
     int64_t from_ms = (wall_now_ms() + LEAD_MS) / 1000 * 1000 + 500;
     open_window(audience, from_ms, seconds);
     turn_until(audience, from_ms);
-    uint64_t server_ns = child_cpu_ns(child), client_ns = process_cpu_ns();
+    uint64_t server_ns = child_cpu_ns(child), client_ns = bench_process_cpu_ns();
     uint64_t messages = audience->swarm.messages;
     double waited = waited_ms(child);
     pass_window(audience);
     waited = waited_ms(child) - waited;
     messages = audience->swarm.messages - messages;
     server_ns = child_cpu_ns(child) - server_ns;
-    client_ns = process_cpu_ns() - client_ns;
-    qsort(audience->late_ms, audience->late_count, sizeof *audience->late_ms, by_value);
+    client_ns = bench_process_cpu_ns() - client_ns;
     return (struct heard){
-        .p50_ms = at_rank(audience->late_ms, audience->late_count, 50),
-        .p99_ms = at_rank(audience->late_ms, audience->late_count, 99),
-        .most_ms = at_rank(audience->late_ms, audience->late_count, 100),
+        .late = bench_rank(audience->late_ms, audience->late_count),
         .server_us = (double)server_ns / 1e3 / (double)messages,
         .client_us = (double)client_ns / 1e3 / (double)messages,
         .wait_ms = waited / seconds,
@@ -242,14 +219,9 @@ struct expired audience_expire(struct audience *audience, const struct server *s
         if (wall_now_ms() > audience->to_ms + PATIENCE_MS)
             bench_die("only %zu of %d countdowns ran out", audience->expired_count, ALL);
     }
-    qsort(audience->expired_ms, ALL, sizeof *audience->expired_ms, by_value);
-    qsort(audience->told_ms, ALL, sizeof *audience->told_ms, by_value);
     return (struct expired){
-        .p50_ms = at_rank(audience->expired_ms, ALL, 50),
-        .p99_ms = at_rank(audience->expired_ms, ALL, 99),
-        .most_ms = at_rank(audience->expired_ms, ALL, 100),
-        .told_p50_ms = at_rank(audience->told_ms, ALL, 50),
-        .told_p99_ms = at_rank(audience->told_ms, ALL, 99),
+        .late = bench_rank(audience->expired_ms, ALL),
+        .told = bench_rank(audience->told_ms, ALL),
         .wait_ms = waited / seconds,
     };
 }

@@ -9,6 +9,7 @@
 #ifndef TOCSIN_BENCH_LIVE_AUDIENCE_H
 #define TOCSIN_BENCH_LIVE_AUDIENCE_H
 
+#include "harness.h"
 #include "server/peer.h"
 #include "swarm.h"
 
@@ -41,7 +42,7 @@ void audience_await(struct audience *audience);
 void audience_close(struct audience *audience);
 
 struct heard {
-    double p50_ms, p99_ms, most_ms;
+    struct bench_ranks late;
     double server_us, client_us; /* of a processor, for each message */
     double wait_ms;              /* that the server waited for a processor, in each second */
 };
@@ -50,9 +51,9 @@ struct heard audience_listen(struct audience *audience, const struct child *chil
                              unsigned seconds);
 
 struct expired {
-    double p50_ms, p99_ms, most_ms;
-    double told_p50_ms, told_p99_ms;
-    double wait_ms; /* as in struct heard, but in this window */
+    struct bench_ranks late; /* when the server ended it */
+    struct bench_ranks told; /* when the watcher heard of it */
+    double wait_ms;          /* as in struct heard, but in this window */
 };
 /* The same, while the countdowns of the watchers run out at random moments. */
 struct expired audience_expire(struct audience *audience, const struct server *server,

@@ -50,7 +50,7 @@ static _Noreturn void serve(int listener, unsigned clients)
             _exit(1);
         setsockopt(fds[i], IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
     }
-    int64_t first_s = wall_now_ns() / 1000000000 + 1;
+    int64_t first_s = bench_wall_ns() / 1000000000 + 1;
     for (int64_t s = 0; s < LIFE_S; s++) {
         char frame[FRAME_BYTES_MAX];
         struct timespec due = {.tv_sec = first_s + s};

@@ -12,7 +12,7 @@
 
 void parts_wakeups(struct results *results, const struct options *options)
 {
-    struct wakeups wakeups = yardstick_wakeups(options->quick ? 1 : 2);
+    struct bench_ranks wakeups = yardstick_wakeups(options->quick ? 1 : 2);
     results_add(results, "wakeup-p50", "yardstick", 0, "ms", wakeups.p50_ms);
     results_add(results, "wakeup-p99", "yardstick", 0, "ms", wakeups.p99_ms);
 }
@@ -32,14 +32,12 @@ static void write_countdown(void *arg, uint64_t number, struct request_text *ret
     snprintf(ret_text->path, sizeof ret_text->path, "/v1/countdowns/bench");
     snprintf(ret_text->body, sizeof ret_text->body,
              "{\"owner\":\"me\",\"version\":\"1\",\"deadline_ms\":%lld}",
-             (long long)(wall_now_ns() / 1000000000 + 3600) * 1000);
+             (long long)(bench_wall_ns() / 1000000000 + 3600) * 1000);
 }
 
 static void add(struct results *results, const char *server, const struct heard *heard)
 {
-    results_add(results, "fanout-p50", server, 0, "ms", heard->p50_ms);
-    results_add(results, "fanout-p99", server, 0, "ms", heard->p99_ms);
-    results_add(results, "fanout-most", server, 0, "ms", heard->most_ms);
+    results_add_ranks(results, "fanout", server, heard->late);
     results_add(results, "fanout-cpu", server, 0, "us", heard->server_us);
     results_add(results, "fanout-client-cpu", server, 0, "us", heard->client_us);
     results_add(results, "fanout-wait", server, 0, "ms/s", heard->wait_ms);
@@ -80,11 +78,9 @@ static struct heard measure_tocsin(struct results *results, const struct options
     add(results, "tocsin", &heard);
     bench_progress("tocsin: listening, and %d countdowns run out", WATCHERS * WATCHED);
     struct expired expired = audience_expire(&audience, &server, options->seconds);
-    results_add(results, "fanout-timeout-p50", "tocsin", 0, "ms", expired.p50_ms);
-    results_add(results, "fanout-timeout-p99", "tocsin", 0, "ms", expired.p99_ms);
-    results_add(results, "fanout-timeout-most", "tocsin", 0, "ms", expired.most_ms);
-    results_add(results, "fanout-timeout-told-p50", "tocsin", 0, "ms", expired.told_p50_ms);
-    results_add(results, "fanout-timeout-told-p99", "tocsin", 0, "ms", expired.told_p99_ms);
+    results_add_ranks(results, "fanout-timeout", "tocsin", expired.late);
+    results_add(results, "fanout-timeout-told-p50", "tocsin", 0, "ms", expired.told.p50_ms);
+    results_add(results, "fanout-timeout-told-p99", "tocsin", 0, "ms", expired.told.p99_ms);
     results_add(results, "fanout-timeout-wait", "tocsin", 0, "ms/s", expired.wait_ms);
     server_drop(&server);
     audience_close(&audience);
@@ -104,7 +100,8 @@ void part_fanout(struct results *results, const struct options *options)
             continue;
         struct heard theirs = listen_to(results, "ws", &node, port, options);
         child_kill(&node);
-        results_add(results, "fanout-p99-ratio", "ws/tocsin", 0, "x", theirs.p99_ms / ours.p99_ms);
+        results_add(results, "fanout-p99-ratio", "ws/tocsin", 0, "x",
+                    theirs.late.p99_ms / ours.late.p99_ms);
         results_add(results, "fanout-cpu-ratio", "ws/tocsin", 0, "x",
                     theirs.server_us / ours.server_us);
     }

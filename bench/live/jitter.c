@@ -4,10 +4,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "engine/threads.h"
-#include "harness.h"
 #include "net/loop.h"
 #include "service/countdown/countdowns.h"
 
@@ -47,27 +45,13 @@ static void must(enum tocsin_status status, const char *what)
         bench_die("%s: %s", what, tocsin_status_name(status));
 }
 
-static int64_t wall_ns(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_REALTIME, &now);
-    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
-
-static uint64_t process_cpu_ns(void)
-{
-    struct timespec used;
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
-    return (uint64_t)used.tv_sec * 1000000000u + (uint64_t)used.tv_nsec;
-}
-
 static void on_tick(void *arg, const struct countdown *countdown, int64_t left_ms)
 {
     struct room *self = arg;
     int64_t due_ms = countdown->deadline_ms - countdown_seconds(left_ms) * 1000;
     if (due_ms < self->from_ms || due_ms >= self->to_ms)
         return;
-    int64_t late_ns = wall_ns() - due_ms * 1000000;
+    int64_t late_ns = bench_wall_ns() - due_ms * 1000000;
     int64_t step = late_ns < 0 ? 0 : late_ns / (LATE_STEP_US * 1000);
     self->ticks++;
     self->late[step < LATE_STEPS ? step : LATE_STEPS]++;
@@ -102,14 +86,14 @@ static void on_fatal(void *arg, enum tocsin_status status, const char *why)
 static void window_ends(void *arg)
 {
     struct room *self = arg;
-    self->cpu_ns = process_cpu_ns() - self->cpu_ns;
+    self->cpu_ns = bench_process_cpu_ns() - self->cpu_ns;
     loop_stop(self->loop);
 }
 
 static void window_begins(void *arg)
 {
     struct room *self = arg;
-    self->cpu_ns = process_cpu_ns();
+    self->cpu_ns = bench_process_cpu_ns();
     self->timer.fn = window_ends;
     must(engine_timer_arm(self->engine, &self->timer,
                           engine_now_ms(self->engine) + self->wish->seconds * INT64_C(1000)),
@@ -119,7 +103,7 @@ static void window_begins(void *arg)
 /* The last tick of the window may be late: it is waited for before the end is looked at. */
 static void all_started(struct room *self)
 {
-    self->from_ms = wall_ns() / 1000000 + LEAD_MS;
+    self->from_ms = bench_wall_ns() / 1000000 + LEAD_MS;
     self->to_ms = self->from_ms + self->wish->seconds * INT64_C(1000);
     self->timer = (struct engine_timer){.fn = window_begins, .arg = self};
     must(engine_timer_arm(self->engine, &self->timer,
@@ -206,7 +190,7 @@ void jitter_measure(const void *wish, void *ret_jitter)
     struct jitter *jitter = ret_jitter;
     memset(self, 0, sizeof *self);
     self->wish = wish;
-    self->deadline_ms = wall_ns() / 1000000 + INT64_C(3600000);
+    self->deadline_ms = bench_wall_ns() / 1000000 + INT64_C(3600000);
     self->asked = bench_alloc(ASKED_AT_ONCE, sizeof *self->asked);
     open_room(self);
     for (unsigned i = 0; i < ASKED_AT_ONCE && i < self->wish->countdowns; i++)
@@ -215,9 +199,8 @@ void jitter_measure(const void *wish, void *ret_jitter)
     loop_run(self->loop);
     *jitter = (struct jitter){
         .ticks = self->ticks,
-        .p50_ms = late_at(self, self->ticks / 2),
-        .p99_ms = late_at(self, self->ticks * 99 / 100),
-        .most_ms = (double)self->most_ns / 1e6,
+        .late = {late_at(self, self->ticks / 2), late_at(self, self->ticks * 99 / 100),
+                 (double)self->most_ns / 1e6},
         .cpu_percent = (double)self->cpu_ns / 1e7 / self->wish->seconds,
     };
 }

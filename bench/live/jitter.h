@@ -7,7 +7,7 @@
 #ifndef TOCSIN_BENCH_LIVE_JITTER_H
 #define TOCSIN_BENCH_LIVE_JITTER_H
 
-#include <stdint.h>
+#include "harness.h"
 
 struct jitter_wish {
     unsigned countdowns;
@@ -16,7 +16,7 @@ struct jitter_wish {
 
 struct jitter {
     uint64_t ticks; /* due in these seconds, and called */
-    double p50_ms, p99_ms, most_ms;
+    struct bench_ranks late;
     double cpu_percent; /* of one core */
 };
 

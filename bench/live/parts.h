@@ -8,7 +8,7 @@
 #ifndef TOCSIN_BENCH_LIVE_PARTS_H
 #define TOCSIN_BENCH_LIVE_PARTS_H
 
-#include "server/results.h"
+#include "server/suite.h"
 
 struct options {
     bool quick;
@@ -17,9 +17,6 @@ struct options {
     unsigned countdowns; /* of part ticks */
     unsigned clients;    /* of part fanout */
     unsigned rooms;      /* of part rooms, with two clients each */
-    unsigned wanted;     /* a bit for each part; 0: all */
-    const char *json_path;
-    const char *plot_path;
 };
 
 void part_ticks(struct results *results, const struct options *options);

@@ -7,7 +7,7 @@
 
 #include "harness.h"
 
-enum { CONNECTIONS = 64 };
+enum { CONNECTIONS = 64, REQUEST_BYTES_MAX = 1024 };
 
 struct run {
     const struct requests *requests;
@@ -19,6 +19,16 @@ struct lane {
     uint64_t number; /* of the request that is on its way */
 };
 
+void request_send(struct connection *connection, const char *method, const char *path,
+                  const char *body)
+{
+    int size = snprintf(load_room(connection, REQUEST_BYTES_MAX), REQUEST_BYTES_MAX,
+                        "%s %s HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
+                        "Content-Length: %zu\r\n\r\n%s",
+                        method, path, strlen(body), body);
+    load_request(connection, (size_t)size);
+}
+
 static void send_next(struct lane *lane, struct connection *connection)
 {
     struct run *run = lane->run;
@@ -27,11 +37,7 @@ static void send_next(struct lane *lane, struct connection *connection)
         return;
     lane->number = run->sent++;
     run->requests->write(run->requests->arg, lane->number, &text);
-    int size = snprintf(load_room(connection, REQUEST_BYTES_MAX), REQUEST_BYTES_MAX,
-                        "%s %s HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
-                        "Content-Length: %zu\r\n\r\n%s",
-                        text.method, text.path, strlen(text.body), text.body);
-    load_request(connection, (size_t)size);
+    request_send(connection, text.method, text.path, text.body);
 }
 
 static void answered(void *arg, struct connection *connection, const struct answer *answer)

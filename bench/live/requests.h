@@ -9,7 +9,9 @@
 
 #include "server/peer.h"
 
-enum { REQUEST_BYTES_MAX = 1024 };
+/* One of them, on a connection of a load of the caller's. */
+void request_send(struct connection *connection, const char *method, const char *path,
+                  const char *body);
 
 /* Method, path and body of the request with this number. */
 struct request_text {

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "audience.h"
-#include "harness.h"
 #include "parts.h"
 #include "requests.h"
 
@@ -58,17 +57,13 @@ static void seated(void *arg, struct swarm *swarm, uint32_t client, const char *
 
 static void add(struct results *results, const struct heard *heard, const struct expired *expired)
 {
-    results_add(results, "rooms-p50", "tocsin", 0, "ms", heard->p50_ms);
-    results_add(results, "rooms-p99", "tocsin", 0, "ms", heard->p99_ms);
-    results_add(results, "rooms-most", "tocsin", 0, "ms", heard->most_ms);
+    results_add_ranks(results, "rooms", "tocsin", heard->late);
     results_add(results, "rooms-cpu", "tocsin", 0, "us", heard->server_us);
     results_add(results, "rooms-client-cpu", "tocsin", 0, "us", heard->client_us);
     results_add(results, "rooms-wait", "tocsin", 0, "ms/s", heard->wait_ms);
-    results_add(results, "rooms-timeout-p50", "tocsin", 0, "ms", expired->p50_ms);
-    results_add(results, "rooms-timeout-p99", "tocsin", 0, "ms", expired->p99_ms);
-    results_add(results, "rooms-timeout-most", "tocsin", 0, "ms", expired->most_ms);
-    results_add(results, "rooms-timeout-told-p50", "tocsin", 0, "ms", expired->told_p50_ms);
-    results_add(results, "rooms-timeout-told-p99", "tocsin", 0, "ms", expired->told_p99_ms);
+    results_add_ranks(results, "rooms-timeout", "tocsin", expired->late);
+    results_add(results, "rooms-timeout-told-p50", "tocsin", 0, "ms", expired->told.p50_ms);
+    results_add(results, "rooms-timeout-told-p99", "tocsin", 0, "ms", expired->told.p99_ms);
     results_add(results, "rooms-timeout-wait", "tocsin", 0, "ms/s", expired->wait_ms);
 }
 

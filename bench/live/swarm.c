@@ -170,7 +170,7 @@ static void receive(struct swarm *swarm, uint32_t client)
     if (size > 0)
         memcpy(in, self->part, size);
     ssize_t got = recv(self->fd, in + size, sizeof in - size, 0);
-    int64_t wall_ns = wall_now_ns();
+    int64_t wall_ns = bench_wall_ns();
     if (got < 0 && (errno == EAGAIN || errno == EINTR))
         return;
     if (got <= 0)

@@ -23,29 +23,22 @@ static const struct wanted all[] = {
     {"timeout under 5 000 rooms, p99", "rooms-timeout-p99", "ms", 5, "wakeup-p99", 3},
 };
 
-size_t targets_check(const struct results *results, struct bench_target targets[TARGETS_MAX],
-                     bool *ret_peers_fair)
+bool targets_check(const struct results *results, struct bench_targets *targets)
 {
-    size_t count = 0;
-    *ret_peers_fair = true;
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
         const struct wanted *wanted = &all[i];
         if (results_find(results, wanted->row, "tocsin", 0) == NULL)
             continue;
-        struct bench_target *target = &targets[count++];
-        *target = (struct bench_target){
-            .unit = wanted->unit,
-            .target = wanted->most,
-            .value = results_median(results, wanted->row, "tocsin", 0),
-            .factor = wanted->factor,
-        };
-        snprintf(target->name, sizeof target->name, "%s", wanted->name);
+        struct bench_target *target =
+            bench_target_add(targets, wanted->unit, wanted->most,
+                             results_median(results, wanted->row, "tocsin", 0), "%s", wanted->name);
+        target->factor = wanted->factor;
         if (wanted->yardstick != NULL)
             target->yardstick = results_median(results, wanted->yardstick, "yardstick", 0);
         double theirs = results_median(results, wanted->row, "ws", 0);
         if (theirs > 0)
-            snprintf(target->note, sizeof target->note, "Node's ws: %.3g %s, %.2f times", theirs,
-                     wanted->unit, theirs / target->value);
+            bench_target_note(target, "Node's ws: %.3g %s, %.2f times", theirs, wanted->unit,
+                              theirs / target->value);
     }
-    return count;
+    return true;
 }

@@ -31,16 +31,14 @@ static void add_jitter(struct results *results, const struct options *options)
     if (jitter.ticks != wanted)
         bench_die("%llu ticks were due, and %llu called", (unsigned long long)wanted,
                   (unsigned long long)jitter.ticks);
-    results_add(results, "ticks-jitter-p50", "tocsin", 0, "ms", jitter.p50_ms);
-    results_add(results, "ticks-jitter-p99", "tocsin", 0, "ms", jitter.p99_ms);
-    results_add(results, "ticks-jitter-most", "tocsin", 0, "ms", jitter.most_ms);
+    results_add_ranks(results, "ticks-jitter", "tocsin", jitter.late);
     results_add(results, "ticks-engine-cpu", "tocsin", 0, "%", jitter.cpu_percent);
 }
 
 static void add_server(struct results *results, const struct options *options)
 {
     struct server server;
-    struct spread spread = {wall_now_ns() / 1000000 + INT64_C(3600000)};
+    struct spread spread = {bench_wall_ns() / 1000000 + INT64_C(3600000)};
     struct requests requests = {.write = write_countdown, .arg = &spread};
     server_start(&server, &peer_tocsin, NULL, false);
     requests_run(&server, options->countdowns, &requests);

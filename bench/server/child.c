@@ -219,19 +219,12 @@ void child_failed(const struct child *child, const char *what)
 
 size_t child_rss_bytes(const struct child *child)
 {
-    char path[64], line[256];
-    unsigned long kib = 0;
+    char path[64];
     snprintf(path, sizeof path, "/proc/%d/smaps_rollup", (int)child->pid);
-    FILE *file = fopen(path, "r");
-    while (file != NULL && fgets(line, sizeof line, file) != NULL) {
-        if (sscanf(line, "Rss: %lu kB", &kib) == 1)
-            break;
-    }
-    if (file != NULL)
-        fclose(file);
-    if (kib == 0)
+    size_t bytes = bench_rss_read(path);
+    if (bytes == 0)
         bench_die("cannot read %s", path);
-    return (size_t)kib * 1024;
+    return bytes;
 }
 
 uint64_t child_cpu_ns(const struct child *child)

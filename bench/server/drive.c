@@ -80,6 +80,16 @@ struct pace pace_read(const struct pace_meter *meter, const struct server *serve
     };
 }
 
+void pace_add(struct results *results, const char *row, const char *server, struct pace pace)
+{
+    char name[ROW_BYTES];
+    results_add(results, row, server, 0, "tasks/s", pace.rate);
+    snprintf(name, sizeof name, "%s-server-cpu", row);
+    results_add(results, name, server, 0, "us", pace.server_us);
+    snprintf(name, sizeof name, "%s-client-cpu", row);
+    results_add(results, name, server, 0, "us", pace.client_us);
+}
+
 struct pace drive_for(struct server *server, const struct drive *drive)
 {
     static struct driving self;
@@ -141,7 +151,7 @@ static void put_next(struct replacing *self, struct connection *connection)
         return;
     memset(payload, 'q', sizeof payload - 2);
     id_write(id, self->id_bytes, self->next++ * STRIDE % self->tasks);
-    int64_t due_ms = wall_now_ns() / 1000000 + 7200000;
+    int64_t due_ms = bench_wall_ns() / 1000000 + 7200000;
     int body_size =
         snprintf(body, sizeof body, "{\"at\":%lld,\"payload\":\"%s\"}", (long long)due_ms, payload);
     int size = snprintf(load_room(connection, ROOM), ROOM,

@@ -8,6 +8,7 @@
 #define TOCSIN_BENCH_SERVER_DRIVE_H
 
 #include "peer.h"
+#include "results.h"
 
 struct drive {
     unsigned connections;
@@ -30,6 +31,9 @@ struct pace_meter {
 
 void pace_start(struct pace_meter *meter, const struct server *server, uint64_t tasks);
 struct pace pace_read(const struct pace_meter *meter, const struct server *server, uint64_t tasks);
+
+/* ROW, ROW-server-cpu and ROW-client-cpu, with nothing pending. */
+void pace_add(struct results *results, const char *row, const char *server, struct pace pace);
 
 struct pace drive_for(struct server *server, const struct drive *drive);
 /* So many tasks, at the speed there is, with progress; they are a whole number of batches. */

@@ -119,7 +119,7 @@ static void measure_with(struct results *results, const struct options *options,
     if (server->peer == &peer_tocsin) {
         struct rate rate = rate_5k;
         rate.seconds = options->quick ? 2 : 5;
-        struct lateness lateness = lateness_measure(server, &rate);
+        struct bench_ranks lateness = lateness_measure(server, &rate);
         results_add(results, "lateness-5k-p50", name, pending, "ms", lateness.p50_ms);
         results_add(results, "lateness-5k-p99", name, pending, "ms", lateness.p99_ms);
     }

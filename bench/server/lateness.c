@@ -1,20 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* Lateness: from the millisecond a task is due until its worker has read the answer that
  * brings it, by the same clock. Tasks are scheduled beforehand, evenly over the time. */
-#include <stdlib.h>
-
 #include "parts.h"
 #include "rate.h"
 #include "work.h"
 #include "yardstick.h"
 
 enum { LEAD_MS = 1500, BATCH = 500, SCHEDULERS = 4 };
-
-static int by_value(const void *left, const void *right)
-{
-    float a = *(const float *)left, b = *(const float *)right;
-    return (a > b) - (a < b);
-}
 
 /* The tasks of a second are spread over its milliseconds. */
 struct plan {
@@ -50,7 +42,8 @@ static void schedule_all(struct work *work, unsigned rate)
 {
     static struct plan plan;
     int64_t lead_ms = LEAD_MS + (int64_t)(work->count / 40);
-    plan = (struct plan){.work = work, .rate = rate, .first_ms = wall_now_ns() / 1000000 + lead_ms};
+    plan =
+        (struct plan){.work = work, .rate = rate, .first_ms = bench_wall_ns() / 1000000 + lead_ms};
     peer_tocsin.recipe(work->server, WISH_SHORT, BATCH, ID_SHORT, &plan.recipe);
     for (unsigned i = 0; i < SCHEDULERS; i++) {
         struct connection *connection =
@@ -60,12 +53,12 @@ static void schedule_all(struct work *work, unsigned rate)
     }
     while (plan.answered < work->count)
         load_turn(&work->load, 1000);
-    if (wall_now_ns() / 1000000 > plan.first_ms)
+    if (bench_wall_ns() / 1000000 > plan.first_ms)
         bench_die("scheduling %llu tasks took more than %.1f s: they would be late from the start",
                   (unsigned long long)work->count, (double)lead_ms / 1000);
 }
 
-struct lateness lateness_measure(struct server *server, const struct rate *rate)
+struct bench_ranks lateness_measure(struct server *server, const struct rate *rate)
 {
     static struct work work;
     work.lease_max = rate->lease_max;
@@ -82,25 +75,17 @@ struct lateness lateness_measure(struct server *server, const struct rate *rate)
             bench_die("only %llu of %llu tasks came", (unsigned long long)work.leased,
                       (unsigned long long)work.count);
     }
-    qsort(work.late_ms, work.count, sizeof *work.late_ms, by_value);
-    struct lateness lateness = {
-        .p50_ms = (double)work.late_ms[work.count / 2],
-        .p99_ms = (double)work.late_ms[work.count * 99 / 100],
-        .most_ms = (double)work.late_ms[work.count - 1],
-    };
+    struct bench_ranks lateness = bench_rank(work.late_ms, work.count);
     work_close(&work);
     return lateness;
 }
 
-static void measure(struct results *results, const struct rate *rate, const char *names[3])
+static void measure(struct results *results, const struct rate *rate, const char *row)
 {
     struct server server;
     server_start(&server, &peer_tocsin, NULL, false);
-    struct lateness lateness = lateness_measure(&server, rate);
+    results_add_ranks(results, row, "tocsin", lateness_measure(&server, rate));
     server_drop(&server);
-    results_add(results, names[0], "tocsin", 0, "ms", lateness.p50_ms);
-    results_add(results, names[1], "tocsin", 0, "ms", lateness.p99_ms);
-    results_add(results, names[2], "tocsin", 0, "ms", lateness.most_ms);
 }
 
 const struct rate rate_5k = {5000, 10, 16, 16, 100, 4};
@@ -108,19 +93,17 @@ const struct rate rate_50k = {50000, 10, 100, 8, 100, 4};
 
 void part_lateness(struct results *results, const struct options *options)
 {
-    static const char *slow_names[] = {"lateness-5k-p50", "lateness-5k-p99", "lateness-5k-most"};
-    static const char *fast_names[] = {"lateness-50k-p50", "lateness-50k-p99", "lateness-50k-most"};
     struct rate slow = rate_5k, fast = rate_50k;
     if (options->quick)
         slow.seconds = fast.seconds = 3;
     for (unsigned round = 0; round < options->rounds; round++) {
         bench_progress("round %u of %u: lateness, yardstick", round + 1, options->rounds);
-        struct wakeups wakeups = yardstick_wakeups(3);
+        struct bench_ranks wakeups = yardstick_wakeups(3);
         results_add(results, "wakeup-p50", "yardstick", 0, "ms", wakeups.p50_ms);
         results_add(results, "wakeup-p99", "yardstick", 0, "ms", wakeups.p99_ms);
         bench_progress("round %u of %u: lateness, 5 000 a second", round + 1, options->rounds);
-        measure(results, &slow, slow_names);
+        measure(results, &slow, "lateness-5k");
         bench_progress("round %u of %u: lateness, 50 000 a second", round + 1, options->rounds);
-        measure(results, &fast, fast_names);
+        measure(results, &fast, "lateness-50k");
     }
 }

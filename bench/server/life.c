@@ -11,18 +11,15 @@
 enum { WINDOW = 20000, TASKS_MAX = 20 * 1000 * 1000 };
 
 static const struct way {
-    const char *row, *server_cpu, *client_cpu;
+    const char *row;
     enum wish wish;
     unsigned schedulers, units;
     unsigned leasers, lease_max;
     unsigned ackers, ack_max;
 } ways[] = {
-    {"life-single", "life-single-server-cpu", "life-single-client-cpu", WISH_ONE, 64, 1, 64, 1, 64,
-     1},
-    {"life-mixed", "life-mixed-server-cpu", "life-mixed-client-cpu", WISH_ONE, 64, 1, 4, 100, 4,
-     100},
-    {"life-batched", "life-batched-server-cpu", "life-batched-client-cpu", WISH_SHORT, 8, 100, 8,
-     100, 8, 100},
+    {"life-single", WISH_ONE, 64, 1, 64, 1, 64, 1},
+    {"life-mixed", WISH_ONE, 64, 1, 4, 100, 4, 100},
+    {"life-batched", WISH_SHORT, 8, 100, 8, 100, 8, 100},
 };
 enum { WAY_COUNT = sizeof ways / sizeof ways[0] };
 
@@ -43,7 +40,7 @@ static void schedule(struct life *self, struct connection *connection)
         self->idle[self->idle_count++] = connection;
         return;
     }
-    int64_t now_ms = wall_now_ns() / 1000000;
+    int64_t now_ms = bench_wall_ns() / 1000000;
     for (unsigned i = 0; i < self->recipe.units; i++)
         due[i] = now_ms;
     char *out = load_room(connection, recipe_bytes(&self->recipe));
@@ -134,10 +131,7 @@ void part_life(struct results *results, const struct options *options)
         for (size_t i = 0; i < WAY_COUNT; i++) {
             const struct way *way = &ways[i];
             bench_progress("round %u of %u: full life, %s", round + 1, options->rounds, way->row);
-            struct pace pace = measure(way, options->quick ? 0.5 : 1, run_s);
-            results_add(results, way->row, "tocsin", 0, "tasks/s", pace.rate);
-            results_add(results, way->server_cpu, "tocsin", 0, "us", pace.server_us);
-            results_add(results, way->client_cpu, "tocsin", 0, "us", pace.client_us);
+            pace_add(results, way->row, "tocsin", measure(way, options->quick ? 0.5 : 1, run_s));
         }
     }
 }

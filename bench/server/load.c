@@ -7,20 +7,12 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "child.h"
 #include "harness.h"
 
 enum { IN_BYTES = 256 * 1024, OUT_BYTES = 16 * 1024 };
-
-int64_t wall_now_ns(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_REALTIME, &now);
-    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
 
 void load_open(struct load *load)
 {
@@ -154,7 +146,7 @@ static void receive(struct connection *self)
         return;
     if (got <= 0)
         bench_die("a server closed a connection: %s", got == 0 ? "its end" : strerror(errno));
-    self->load->wall_ns = wall_now_ns();
+    self->load->wall_ns = bench_wall_ns();
     self->in_size += (size_t)got;
     take_answers(self);
     if (self->in_size == self->in_room) {

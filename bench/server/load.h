@@ -67,7 +67,4 @@ void load_request(struct connection *connection, size_t bytes);
 void load_turn(struct load *load, int timeout_ms);
 void load_close(struct load *load);
 
-/* By the clock that due times are told in. */
-int64_t wall_now_ns(void);
-
 #endif

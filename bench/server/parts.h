@@ -8,16 +8,13 @@
 #ifndef TOCSIN_BENCH_SERVER_PARTS_H
 #define TOCSIN_BENCH_SERVER_PARTS_H
 
-#include "results.h"
+#include "suite.h"
 
 struct options {
     bool quick;
     bool full; /* 10M pending, too */
     unsigned rounds;
-    double seconds;  /* of each measurement of a rate; 0: as usual */
-    unsigned wanted; /* a bit for each part; 0: all */
-    const char *json_path;
-    const char *plot_path;
+    double seconds; /* of each measurement of a rate; 0: as usual */
 };
 
 /* Full lives, each way, on a server that holds so many other tasks. */

@@ -111,7 +111,7 @@ size_t recipe_write(const struct recipe *recipe, struct server *server, char *ou
     int64_t due[UNITS_MAX];
     /* four digits: seconds of delay; else milliseconds of the clock */
     bool delay = recipe->due_digits == 4;
-    int64_t base = delay ? HOUR_MS / 1000 : wall_now_ns() / 1000000 + HOUR_MS;
+    int64_t base = delay ? HOUR_MS / 1000 : bench_wall_ns() / 1000000 + HOUR_MS;
     uint32_t width = delay ? HOUR_MS / 1000 : HOUR_MS;
     for (unsigned i = 0; i < recipe->units && i < UNITS_MAX; i++)
         due[i] = base + bench_random_below(&server->random, width);

@@ -11,16 +11,16 @@
 #include "child.h"
 #include "load.h"
 
-enum { PAYLOAD_BYTES = 100, ID_SHORT = 20, ID_LONG = 36, ID_MAX = 40 };
+enum { PAYLOAD_BYTES = 100, ID_SHORT = 20, ID_LONG = 36, ID_MAX = 40, REDIS_SCRIPT_BYTES = 48 };
 
 struct server {
     const struct peer *peer;
     struct child child;
     unsigned short port;
     char folder[PATH_BYTES_MAX];
-    char script[48];  /* Redis: the name of ours */
-    double ready_s;   /* from exec to the line that says so; Tocsin only */
-    double serving_s; /* from exec to the first good answer */
+    char script[REDIS_SCRIPT_BYTES]; /* Redis: the name of ours */
+    double ready_s;                  /* from exec to the line that says so; Tocsin only */
+    double serving_s;                /* from exec to the first good answer */
     uint64_t next_id;
     uint64_t random;
 };
@@ -61,6 +61,10 @@ extern const struct peer peer_tocsin, peer_redis, peer_beanstalkd;
 
 /* The program that is measured. */
 void tocsin_program(const char *path);
+
+/* The name by which a server that is Redis calls this script from now on. */
+void redis_load_script(const struct server *server, const char *script,
+                       char ret_name[REDIS_SCRIPT_BYTES]);
 
 /* In a new folder (NULL), or in one that was left behind. Waits until it answers. */
 void server_start(struct server *server, const struct peer *peer, const char *folder, bool lax);

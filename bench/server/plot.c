@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* The picture: how each figure changes with the number of pending tasks, a panel each, lines
- * on log scales. It brings its own white ground, so it reads the same on a dark page.
- */
+ * on log scales. */
 #include "results.h"
 
-#include <errno.h>
 #include <math.h>
 #include <string.h>
+
+#include "svg.h"
 
 enum {
     WIDTH = 960,
@@ -55,48 +55,28 @@ struct frame {
     int low, high; /* powers of ten */
 };
 
-static void text(FILE *out, double x, double y, const char *class, const char *anchor,
-                 const char *words)
-{
-    fprintf(out, "<text x=\"%.1f\" y=\"%.1f\" class=\"%s\" text-anchor=\"%s\">%s</text>\n", x, y,
-            class, anchor, words);
-}
+static const struct svg_page page = {
+    .width = WIDTH,
+    .height = HEIGHT,
+    .label = "Servers compared: speed, memory, restart and lateness by the number of pending tasks",
+    .style = ".panel{font-size:14px;font-weight:600}\n"
+             ".axis{font-size:11px;fill:#5d616b}\n"
+             ".value{font-size:10.5px;font-weight:700;fill:#b03a06}\n"
+             ".legend{font-size:13px}\n"
+             ".grid{stroke:#e4e6ea;stroke-width:1}\n",
+    .title = "How cost grows with the tasks that are pending",
+    .sub = "Everything is on the disk before it is answered. Medians, log scales.",
+    .foot = 16,
+};
 
-static void draw_ground(FILE *out, const struct results *results)
+static void draw_legend(FILE *out)
 {
-    char words[256];
-    fprintf(out,
-            "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %d\" width=\"%d\" "
-            "height=\"%d\" role=\"img\" aria-label=\"Servers compared: speed, memory, restart "
-            "and lateness by the number of pending tasks\">\n",
-            WIDTH, HEIGHT, WIDTH, HEIGHT);
-    fprintf(out,
-            "<style>\n"
-            "text{font-family:system-ui,-apple-system,'Segoe UI',Helvetica,Arial,sans-serif;"
-            "fill:#2b2d33}\n"
-            ".title{font-size:21px;font-weight:650}\n"
-            ".sub{font-size:12.5px;fill:#5d616b}\n"
-            ".panel{font-size:14px;font-weight:600}\n"
-            ".axis{font-size:11px;fill:#5d616b}\n"
-            ".value{font-size:10.5px;font-weight:700;fill:#b03a06}\n"
-            ".legend{font-size:13px}\n"
-            ".grid{stroke:#e4e6ea;stroke-width:1}\n"
-            "</style>\n"
-            "<rect x=\"0.5\" y=\"0.5\" width=\"%d\" height=\"%d\" rx=\"8\" fill=\"#ffffff\" "
-            "stroke=\"#d5d8de\"/>\n",
-            WIDTH - 1, HEIGHT - 1);
-    text(out, 24, 38, "title", "start", "How cost grows with the tasks that are pending");
-    text(out, 24, 59, "sub", "start",
-         "Everything is on the disk before it is answered. Medians, log scales.");
-    snprintf(words, sizeof words, "%s, %u cores, %s, commit %s", results->machine.cpu,
-             results->machine.cores, results->machine.compiler, results->machine.commit);
-    text(out, 24, HEIGHT - 16, "sub", "start", words);
     for (size_t i = 0; i < SERIES_COUNT; i++) {
         double x = 24 + (double)i * 100;
         fprintf(out,
                 "<rect x=\"%.1f\" y=\"76\" width=\"13\" height=\"13\" rx=\"2\" fill=\"%s\"/>\n", x,
                 series[i].colour);
-        text(out, x + 19, 87, "legend", "start", series[i].name);
+        svg_text(out, x + 19, 87, "legend", "start", series[i].name);
     }
 }
 
@@ -135,19 +115,19 @@ static double y_of(const struct frame *frame, double value)
 static void draw_scale(const struct frame *frame, const struct panel *panel)
 {
     char words[32];
-    text(frame->out, frame->left - 46, frame->top - 30, "panel", "start", panel->title);
-    text(frame->out, frame->left - 46, frame->top - 13, "axis", "start", panel->unit);
+    svg_text(frame->out, frame->left - 46, frame->top - 30, "panel", "start", panel->title);
+    svg_text(frame->out, frame->left - 46, frame->top - 13, "axis", "start", panel->unit);
     for (int i = frame->low; i <= frame->high; i++) {
         double y = y_of(frame, pow(10, i));
         fprintf(frame->out,
                 "<line x1=\"%.1f\" y1=\"%.1f\" x2=\"%.1f\" y2=\"%.1f\" class=\"grid\"/>\n",
                 frame->left, y, frame->left + PANEL_WIDTH, y);
         snprintf(words, sizeof words, "%.7g", pow(10, i));
-        text(frame->out, frame->left - 7, y + 4, "axis", "end", words);
+        svg_text(frame->out, frame->left - 7, y + 4, "axis", "end", words);
     }
     for (size_t i = 0; i < SIZE_COUNT; i++)
-        text(frame->out, x_of(frame, i), frame->top + PANEL_HEIGHT + 18, "axis", "middle",
-             size_names[i]);
+        svg_text(frame->out, x_of(frame, i), frame->top + PANEL_HEIGHT + 18, "axis", "middle",
+                 size_names[i]);
 }
 
 static void draw_series(const struct frame *frame, const struct results *results, const char *row,
@@ -171,17 +151,14 @@ static void draw_series(const struct frame *frame, const struct results *results
                 x_of(frame, i), y_of(frame, value), one->colour);
         snprintf(words, sizeof words, value >= 10 ? "%.0f" : "%.2f", value);
         if (ours)
-            text(frame->out, x_of(frame, i), y_of(frame, value) - 8, "value", "middle", words);
+            svg_text(frame->out, x_of(frame, i), y_of(frame, value) - 8, "value", "middle", words);
     }
 }
 
 void plot_write(const struct results *results, const char *path)
 {
-    bench_make_folders(path);
-    FILE *out = fopen(path, "w");
-    if (out == NULL)
-        bench_die("cannot write %s: %s", path, strerror(errno));
-    draw_ground(out, results);
+    FILE *out = svg_begin(path, &page, &results->machine);
+    draw_legend(out);
     for (unsigned i = 0; i < PANEL_COUNT; i++) {
         unsigned column = i % COLUMNS, line = i / COLUMNS;
         struct frame frame = {
@@ -192,7 +169,5 @@ void plot_write(const struct results *results, const char *path)
         for (size_t j = 0; j < SERIES_COUNT; j++)
             draw_series(&frame, results, panels[i].row, &series[j]);
     }
-    fprintf(out, "</svg>\n");
-    if (ferror(out) || fclose(out) != 0)
-        bench_die("cannot write %s", path);
+    svg_end(out, path);
 }

@@ -3,6 +3,7 @@
 #ifndef TOCSIN_BENCH_SERVER_RATE_H
 #define TOCSIN_BENCH_SERVER_RATE_H
 
+#include "harness.h"
 #include "peer.h"
 
 struct rate {
@@ -12,13 +13,9 @@ struct rate {
     unsigned ack_max, ackers;
 };
 
-struct lateness {
-    double p50_ms, p99_ms, most_ms;
-};
-
 extern const struct rate rate_5k, rate_50k;
 
 /* On a server that may hold other tasks, all due later. */
-struct lateness lateness_measure(struct server *server, const struct rate *rate);
+struct bench_ranks lateness_measure(struct server *server, const struct rate *rate);
 
 #endif

@@ -8,8 +8,8 @@
 #include "harness.h"
 #include "peer.h"
 
-static const char script[] = "redis.call('HSET',KEYS[1],ARGV[1],ARGV[3]) "
-                             "redis.call('ZADD',KEYS[2],ARGV[2],ARGV[1]) return 1";
+static const char schedule[] = "redis.call('HSET',KEYS[1],ARGV[1],ARGV[3]) "
+                               "redis.call('ZADD',KEYS[2],ARGV[2],ARGV[1]) return 1";
 
 static void launch(struct server *server, bool lax)
 {
@@ -34,17 +34,24 @@ static void launch(struct server *server, bool lax)
     child_start(&server->child, argv, server->folder, false);
 }
 
+void redis_load_script(const struct server *server, const char *script,
+                       char ret_name[REDIS_SCRIPT_BYTES])
+{
+    char text[256], answer[128];
+    snprintf(text, sizeof text, "*3\r\n$6\r\nSCRIPT\r\n$4\r\nLOAD\r\n$%zu\r\n%s\r\n",
+             strlen(script), script);
+    if (!ask(server->port, text, 47, answer, sizeof answer) ||
+        sscanf(answer, "$40\r\n%40s", ret_name) != 1)
+        child_failed(&server->child, "redis-server does not take the script");
+}
+
 static bool probe(struct server *server)
 {
-    char answer[256], load[256];
+    char answer[64];
     if (!ask(server->port, "PING\r\n", 7, answer, sizeof answer) ||
         strncmp(answer, "+PONG", 5) != 0)
         return false;
-    snprintf(load, sizeof load, "*3\r\n$6\r\nSCRIPT\r\n$4\r\nLOAD\r\n$%zu\r\n%s\r\n",
-             sizeof script - 1, script);
-    if (!ask(server->port, load, 47, answer, sizeof answer) ||
-        sscanf(answer, "$40\r\n%40s", server->script) != 1)
-        child_failed(&server->child, "redis-server does not take the script");
+    redis_load_script(server, schedule, server->script);
     return true;
 }
 

@@ -5,19 +5,14 @@
 #include "child.h"
 #include "results.h"
 
-static int digits_of(double value)
-{
-    return value < 1 ? 3 : value < 100 ? 2 : 0;
-}
-
 static void print_figure(FILE *out, const struct figure *figure)
 {
     double median = bench_median(&figure->samples);
     double least = bench_least(&figure->samples), most = bench_most(&figure->samples);
-    fprintf(out, "  %-24s %-11s %12.*f %-8s", figure->row, figure->server, digits_of(median),
+    fprintf(out, "  %-24s %-11s %12.*f %-8s", figure->row, figure->server, bench_digits_of(median),
             median, figure->unit);
     if (figure->samples.count > 1)
-        fprintf(out, " %.*f - %.*f", digits_of(least), least, digits_of(most), most);
+        fprintf(out, " %.*f - %.*f", bench_digits_of(least), least, bench_digits_of(most), most);
     fprintf(out, "\n");
 }
 
@@ -62,7 +57,7 @@ static void print_growth(const struct results *results, FILE *out)
         for (size_t j = 0; j < SIZE_COUNT; j++) {
             double value = results_median(results, figure->row, figure->server, sizes[j]);
             if (results_find(results, figure->row, figure->server, sizes[j]) != NULL)
-                fprintf(out, " %10.*f", digits_of(value), value);
+                fprintf(out, " %10.*f", bench_digits_of(value), value);
             else
                 fprintf(out, " %10s", "");
         }
@@ -72,9 +67,8 @@ static void print_growth(const struct results *results, FILE *out)
 
 void report_print(const struct results *results, FILE *out)
 {
-    struct bench_target targets[TARGETS_MAX];
-    bool fair;
-    size_t count = targets_check(results, targets, &fair);
+    struct bench_targets targets = {0};
+    bool fair = targets_check(results, &targets);
     bench_machine_print(&results->machine, out);
     fprintf(out, "Files on %s; load average at the start %.2f\n", scratch_filesystem(),
             results->load_before);
@@ -83,8 +77,8 @@ void report_print(const struct results *results, FILE *out)
     print_figures(results, out);
     print_growth(results, out);
     fprintf(out, "\nTargets\n");
-    for (size_t i = 0; i < count; i++)
-        bench_target_print(&targets[i], out);
+    for (size_t i = 0; i < targets.count; i++)
+        bench_target_print(&targets.at[i], out);
     if (!fair)
         fprintf(out, "\nVOID: a peer stays below 0.7 of what it is known to do (the lines that "
                      "begin with fair).\n");
@@ -108,9 +102,8 @@ static void write_figure(struct bench_json *json, const struct figure *figure)
 void report_write(const struct results *results, const char *path)
 {
     struct bench_json json;
-    struct bench_target targets[TARGETS_MAX];
-    bool fair;
-    size_t count = targets_check(results, targets, &fair);
+    struct bench_targets targets = {0};
+    bool fair = targets_check(results, &targets);
     bench_json_begin(&json, path, &results->machine);
     bench_row_begin(&json);
     bench_row_text(&json, "name", "run");
@@ -120,20 +113,7 @@ void report_write(const struct results *results, const char *path)
     bench_row_end(&json);
     for (size_t i = 0; i < results->count; i++)
         write_figure(&json, &results->figures[i]);
-    for (size_t i = 0; i < count; i++)
-        bench_row_target(&json, &targets[i]);
+    for (size_t i = 0; i < targets.count; i++)
+        bench_row_target(&json, &targets.at[i]);
     bench_json_end(&json);
-}
-
-void report_all(const struct results *results, const char *json_path, plot_fn *plot,
-                const char *plot_path, uint64_t from_ns)
-{
-    report_print(results, stdout);
-    report_write(results, json_path);
-    printf("Written to %s", json_path);
-    if (plot_path != NULL) {
-        plot(results, plot_path);
-        printf(" and %s", plot_path);
-    }
-    printf(", in %.0f s.\n", (double)(bench_now_ns() - from_ns) / 1e9);
 }

@@ -10,10 +10,10 @@
 
 #include "harness.h"
 
-enum { FIGURES_MAX = 256, TARGETS_MAX = 48 };
+enum { FIGURES_MAX = 256, ROW_BYTES = 32 };
 
 struct figure {
-    const char *row;
+    char row[ROW_BYTES];
     const char *server;
     uint64_t pending;
     const char *unit;
@@ -22,14 +22,18 @@ struct figure {
 
 struct results {
     struct bench_machine machine;
+    uint64_t from_ns;
     double load_before; /* the load average when it began: others at work spoil what is measured */
     struct figure figures[FIGURES_MAX];
     size_t count;
 };
 
-/* The texts are kept, not copied. */
+/* The name of the server and the unit are kept, not copied. */
 void results_add(struct results *results, const char *row, const char *server, uint64_t pending,
                  const char *unit, double value);
+/* ROW-p50, ROW-p99 and ROW-most, with nothing pending. */
+void results_add_ranks(struct results *results, const char *row, const char *server,
+                       struct bench_ranks ranks);
 /* NULL: not measured. */
 const struct figure *results_find(const struct results *results, const char *row,
                                   const char *server, uint64_t pending);
@@ -37,18 +41,13 @@ const struct figure *results_find(const struct results *results, const char *row
 double results_median(const struct results *results, const char *row, const char *server,
                       uint64_t pending);
 
-/* The targets that what was measured can answer. peers_fair: no peer was slower than the rules
- * of a benchmark allow. */
-size_t targets_check(const struct results *results, struct bench_target targets[TARGETS_MAX],
-                     bool *ret_peers_fair);
+/* Adds the targets that what was measured can answer. False: a peer was slower than the rules of a
+ * benchmark allow. */
+bool targets_check(const struct results *results, struct bench_targets *targets);
 
 void report_print(const struct results *results, FILE *out);
 void report_write(const struct results *results, const char *path);
 /* How cost grows with what is pending. */
 void plot_write(const struct results *results, const char *path);
-/* All three, and where it was written. plot_path NULL: no picture. */
-typedef void plot_fn(const struct results *results, const char *path);
-void report_all(const struct results *results, const char *json_path, plot_fn *plot,
-                const char *plot_path, uint64_t from_ns);
 
 #endif

@@ -7,19 +7,7 @@
 static const struct peer *const peers[] = {&peer_redis, &peer_tocsin, &peer_beanstalkd};
 enum { PEER_COUNT = sizeof peers / sizeof peers[0] };
 
-struct rows {
-    const char *rate, *server_cpu, *client_cpu;
-};
-static const struct rows schedule_64 = {"schedule-64", "schedule-64-server-cpu",
-                                        "schedule-64-client-cpu"};
-static const struct rows schedule_1 = {"schedule-1", "schedule-1-server-cpu",
-                                       "schedule-1-client-cpu"};
-static const struct rows batch_full = {"batch-full", "batch-full-server-cpu",
-                                       "batch-full-client-cpu"};
-static const struct rows batch_short = {"batch-short", "batch-short-server-cpu",
-                                        "batch-short-client-cpu"};
-
-static void measure(struct results *results, const struct options *options, const struct rows *rows,
+static void measure(struct results *results, const struct options *options, const char *row,
                     const struct peer *peer, const struct drive *drive)
 {
     struct server server;
@@ -27,10 +15,7 @@ static void measure(struct results *results, const struct options *options, cons
     timed.warm_s = options->quick ? 0.3 : 0.5;
     timed.run_s = options->seconds > 0 ? options->seconds : options->quick ? 1.2 : 3;
     server_start(&server, peer, NULL, false);
-    struct pace pace = drive_for(&server, &timed);
-    results_add(results, rows->rate, peer->name, 0, "tasks/s", pace.rate);
-    results_add(results, rows->server_cpu, peer->name, 0, "us", pace.server_us);
-    results_add(results, rows->client_cpu, peer->name, 0, "us", pace.client_us);
+    pace_add(results, row, peer->name, drive_for(&server, &timed));
     server_drop(&server);
 }
 
@@ -50,8 +35,8 @@ void part_schedule(struct results *results, const struct options *options)
         for (size_t i = 0; i < PEER_COUNT; i++) {
             bench_progress("round %u of %u: scheduling, %s", round + 1, options->rounds,
                            peers[i]->name);
-            measure(results, options, &schedule_64, peers[i], &many);
-            measure(results, options, &schedule_1, peers[i], &one);
+            measure(results, options, "schedule-64", peers[i], &many);
+            measure(results, options, "schedule-1", peers[i], &one);
         }
     }
 }
@@ -67,9 +52,9 @@ void part_batch(struct results *results, const struct options *options)
         for (size_t i = 0; i < PEER_COUNT; i++) {
             bench_progress("round %u of %u: batches, %s", round + 1, options->rounds,
                            peers[i]->name);
-            measure(results, options, &batch_full, peers[i], &full);
+            measure(results, options, "batch-full", peers[i], &full);
             if (peers[i] == &peer_tocsin)
-                measure(results, options, &batch_short, peers[i], &brief);
+                measure(results, options, "batch-short", peers[i], &brief);
         }
     }
 }

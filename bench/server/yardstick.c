@@ -14,16 +14,8 @@
 #include <unistd.h>
 
 #include "child.h"
-#include "harness.h"
-#include "load.h"
 
 enum { SAMPLES_MAX = 200000 };
-
-static int by_value(const void *left, const void *right)
-{
-    double a = *(const double *)left, b = *(const double *)right;
-    return (a > b) - (a < b);
-}
 
 double yardstick_fdatasync_ms(double seconds)
 {
@@ -32,20 +24,19 @@ double yardstick_fdatasync_ms(double seconds)
     scratch_folder("yardstick", folder);
     snprintf(path, sizeof path, "%s/file", folder);
     int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
-    double *times = bench_alloc(SAMPLES_MAX, sizeof *times);
+    float *times = bench_alloc(SAMPLES_MAX, sizeof *times);
     size_t count = 0;
     uint64_t from_ns = bench_now_ns(), end_ns = from_ns + (uint64_t)(seconds * 1e9);
     while (from_ns < end_ns && count < SAMPLES_MAX) {
         if (write(fd, bytes, sizeof bytes) != sizeof bytes || fdatasync(fd) != 0)
             bench_die("cannot write and sync %s: %s", path, strerror(errno));
         uint64_t now_ns = bench_now_ns();
-        times[count++] = (double)(now_ns - from_ns) / 1e6;
+        times[count++] = (float)((double)(now_ns - from_ns) / 1e6);
         from_ns = now_ns;
     }
     close(fd);
     scratch_remove(folder);
-    qsort(times, count, sizeof *times, by_value);
-    double median = times[count / 2];
+    double median = bench_rank(times, count).p50_ms;
     free(times);
     return median;
 }
@@ -80,31 +71,30 @@ static void *tick(void *arg)
     return NULL;
 }
 
-struct wakeups yardstick_wakeups(double seconds)
+struct bench_ranks yardstick_wakeups(double seconds)
 {
     int ends[2];
     pthread_t thread;
     struct ticker ticker = {.timer = timerfd_create(CLOCK_REALTIME, TFD_CLOEXEC | TFD_NONBLOCK),
                             .ticks = (size_t)(seconds * 1000),
-                            .first_ns = wall_now_ns() + 10000000};
+                            .first_ns = bench_wall_ns() + 10000000};
     if (ticker.timer < 0 || socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
         bench_die("no timer or socket: %s", strerror(errno));
     ticker.socket = ends[1];
-    double *late = bench_alloc(ticker.ticks, sizeof *late);
+    float *late = bench_alloc(ticker.ticks, sizeof *late);
     if (pthread_create(&thread, NULL, tick, &ticker) != 0)
         bench_die("no thread");
     for (size_t i = 0; i < ticker.ticks; i++) {
         char byte;
         if (recv(ends[0], &byte, 1, 0) != 1)
             bench_die("recv: %s", strerror(errno));
-        late[i] = (double)(wall_now_ns() - ticker.first_ns - (int64_t)i * 1000000) / 1e6;
+        late[i] = (float)((double)(bench_wall_ns() - ticker.first_ns - (int64_t)i * 1000000) / 1e6);
     }
     pthread_join(thread, NULL);
     close(ends[0]);
     close(ends[1]);
     close(ticker.timer);
-    qsort(late, ticker.ticks, sizeof *late, by_value);
-    struct wakeups wakeups = {late[ticker.ticks / 2], late[ticker.ticks * 99 / 100]};
+    struct bench_ranks wakeups = bench_rank(late, ticker.ticks);
     free(late);
     return wakeups;
 }

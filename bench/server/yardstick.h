@@ -7,16 +7,14 @@
 #ifndef TOCSIN_BENCH_SERVER_YARDSTICK_H
 #define TOCSIN_BENCH_SERVER_YARDSTICK_H
 
+#include "harness.h"
+
 /* The median time of appending 512 bytes to a file of its own and syncing it, over so long. */
 double yardstick_fdatasync_ms(double seconds);
 
-struct wakeups {
-    double p50_ms, p99_ms;
-};
-
 /* From the moment a timerfd was set for, one each millisecond, until another thread has read
  * a byte that the first one sent it. */
-struct wakeups yardstick_wakeups(double seconds);
+struct bench_ranks yardstick_wakeups(double seconds);
 
 /* A load from a random place of 256 MiB, when where it is stands in the one before. */
 double yardstick_miss_ns(void);

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* The picture: three panels of bars on a log scale, one per operation, and one of
- * memory. It brings its own white ground, so it reads the same on a dark page.
- */
+ * memory. */
 #include "results.h"
 
-#include <errno.h>
 #include <math.h>
-#include <string.h>
+
+#include "svg.h"
 
 enum {
     WIDTH = 960,
@@ -60,20 +59,6 @@ static double figure(const struct cell *cell, enum operation operation)
     }
 }
 
-static void text(FILE *out, double x, double y, const char *class, const char *anchor,
-                 const char *words)
-{
-    fprintf(out, "<text x=\"%.1f\" y=\"%.1f\" class=\"%s\" text-anchor=\"%s\">", x, y, class,
-            anchor);
-    for (; *words != '\0'; words++) {
-        if (*words == '&' || *words == '<' || *words == '>')
-            fprintf(out, "&#%d;", *words);
-        else
-            fputc(*words, out);
-    }
-    fprintf(out, "</text>\n");
-}
-
 static void line(FILE *out, double x1, double y1, double x2, double y2, const char *class)
 {
     fprintf(out, "<line x1=\"%.1f\" y1=\"%.1f\" x2=\"%.1f\" y2=\"%.1f\" class=\"%s\"/>\n", x1, y1,
@@ -87,42 +72,29 @@ static void bar(FILE *out, double x, double y, double width, double height, cons
             x, y, width, height, colour);
 }
 
-static void draw_frame(FILE *out, const struct results *results)
+static const struct svg_page page = {
+    .width = WIDTH,
+    .height = HEIGHT,
+    .label = "Timers compared: nanoseconds per operation and bytes per timer",
+    .style = ".panel{font-size:15px;font-weight:600}\n"
+             ".axis{font-size:11px;fill:#5d616b}\n"
+             ".group{font-size:12px}\n"
+             ".value{font-size:10.5px;fill:#43464e}\n"
+             ".ours{font-size:11.5px;font-weight:700;fill:#b03a06}\n"
+             ".legend{font-size:13px}\n"
+             ".grid{stroke:#e4e6ea;stroke-width:1}\n"
+             ".base{stroke:#9da1aa;stroke-width:1}\n",
+    .title = "Pending timers: what an operation costs",
+    .sub = "Uniform delays, 1 ms to 60 s. Medians in nanoseconds, log scale; lower is better.",
+    .foot = 16,
+};
+
+static void draw_legend(FILE *out)
 {
-    char words[256];
-    fprintf(out,
-            "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %d\" width=\"%d\" "
-            "height=\"%d\" role=\"img\" aria-label=\"Timers compared: nanoseconds per operation "
-            "and bytes per timer\">\n",
-            WIDTH, HEIGHT, WIDTH, HEIGHT);
-    fprintf(out, "<style>\n"
-                 "text{font-family:system-ui,-apple-system,'Segoe UI',Helvetica,Arial,sans-serif;"
-                 "fill:#2b2d33}\n"
-                 ".title{font-size:21px;font-weight:650}\n"
-                 ".sub{font-size:12.5px;fill:#5d616b}\n"
-                 ".panel{font-size:15px;font-weight:600}\n"
-                 ".axis{font-size:11px;fill:#5d616b}\n"
-                 ".group{font-size:12px}\n"
-                 ".value{font-size:10.5px;fill:#43464e}\n"
-                 ".ours{font-size:11.5px;font-weight:700;fill:#b03a06}\n"
-                 ".legend{font-size:13px}\n"
-                 ".grid{stroke:#e4e6ea;stroke-width:1}\n"
-                 ".base{stroke:#9da1aa;stroke-width:1}\n"
-                 "</style>\n");
-    fprintf(out,
-            "<rect x=\"0.5\" y=\"0.5\" width=\"%d\" height=\"%d\" rx=\"8\" fill=\"#ffffff\" "
-            "stroke=\"#d5d8de\"/>\n",
-            WIDTH - 1, HEIGHT - 1);
-    text(out, 24, 38, "title", "start", "Pending timers: what an operation costs");
-    text(out, 24, 59, "sub", "start",
-         "Uniform delays, 1 ms to 60 s. Medians in nanoseconds, log scale; lower is better.");
-    snprintf(words, sizeof words, "%s, %u cores, %s, commit %s", results->machine.cpu,
-             results->machine.cores, results->machine.compiler, results->machine.commit);
-    text(out, 24, HEIGHT - 16, "sub", "start", words);
     double x = 24;
     for (size_t i = 0; i < SERIES_COUNT; i++) {
         bar(out, x, 76, 13, 13, series[i].colour);
-        text(out, x + 19, 87, "legend", "start", series[i].name);
+        svg_text(out, x + 19, 87, "legend", "start", series[i].name);
         x += 92;
     }
 }
@@ -145,7 +117,7 @@ static void draw_scale(const struct panel *panel, double decades)
         double y = panel->top + PANEL_HEIGHT - i * PANEL_HEIGHT / decades;
         line(panel->out, panel->left, y, panel->left + PANEL_WIDTH - LEFT, y,
              i == 0 ? "base" : "grid");
-        text(panel->out, panel->left - 7, y + 4, "axis", "end", names[i < 6 ? i : 5]);
+        svg_text(panel->out, panel->left - 7, y + 4, "axis", "end", names[i < 6 ? i : 5]);
     }
 }
 
@@ -153,12 +125,14 @@ static void draw_operation(const struct panel *panel, const struct results *resu
                            enum operation operation)
 {
     double decades = most_decades(results), width = (PANEL_WIDTH - LEFT) / (double)SIZE_COUNT;
-    text(panel->out, panel->left, panel->top - 14, "panel", "start", operation_names[operation]);
+    svg_text(panel->out, panel->left, panel->top - 14, "panel", "start",
+             operation_names[operation]);
     draw_scale(panel, decades);
     for (size_t i = 0; i < SIZE_COUNT; i++) {
         double middle = panel->left + width * ((double)i + 0.5);
         double x = middle - SERIES_COUNT * BAR_WIDTH / 2.0;
-        text(panel->out, middle, panel->top + PANEL_HEIGHT + 18, "group", "middle", size_names[i]);
+        svg_text(panel->out, middle, panel->top + PANEL_HEIGHT + 18, "group", "middle",
+                 size_names[i]);
         for (size_t j = 0; j < SERIES_COUNT; j++, x += BAR_WIDTH) {
             const struct cell *cell = results_find(results, series[j].name, DIST_UNIFORM, sizes[i]);
             if (cell == NULL)
@@ -169,8 +143,8 @@ static void draw_operation(const struct panel *panel, const struct results *resu
             double y = panel->top + PANEL_HEIGHT - height;
             bar(panel->out, x + 1.5, y, BAR_WIDTH - 3, height, series[j].colour);
             snprintf(words, sizeof words, "%.0f", value);
-            text(panel->out, x + BAR_WIDTH / 2.0, y - 4, j == 0 ? "ours" : "value", "middle",
-                 words);
+            svg_text(panel->out, x + BAR_WIDTH / 2.0, y - 4, j == 0 ? "ours" : "value", "middle",
+                     words);
         }
     }
 }
@@ -179,8 +153,8 @@ static void draw_operation(const struct panel *panel, const struct results *resu
 static void draw_bytes(const struct panel *panel, const struct results *results)
 {
     const double each = 50, scale = (PANEL_WIDTH - LEFT - 110) / 160.0;
-    text(panel->out, panel->left - 34, panel->top - 14, "panel", "start",
-         "Memory per pending timer, in bytes");
+    svg_text(panel->out, panel->left - 34, panel->top - 14, "panel", "start",
+             "Memory per pending timer, in bytes");
     for (size_t i = 0; i < SERIES_COUNT; i++) {
         const struct cell *cell = NULL;
         for (size_t j = SIZE_COUNT; j-- > 0 && cell == NULL;)
@@ -190,24 +164,21 @@ static void draw_bytes(const struct panel *panel, const struct results *results)
         char words[64];
         double bytes = bench_median(&cell->bytes), y = panel->top + 14 + (double)i * each;
         size_t handle = cell->structure->handle_bytes;
-        text(panel->out, panel->left + 16, y + 17, "group", "end", series[i].name);
+        svg_text(panel->out, panel->left + 16, y + 17, "group", "end", series[i].name);
         bar(panel->out, panel->left + 24, y, bytes * scale, 25, series[i].colour);
         double end = panel->left + 30 + bytes * scale;
         snprintf(words, sizeof words, handle > 0 ? "%.0f + %zu for the handle" : "%.0f", bytes,
                  handle);
-        text(panel->out, end, y + 17, i == 0 ? "ours" : "value", "start", words);
+        svg_text(panel->out, end, y + 17, i == 0 ? "ours" : "value", "start", words);
     }
-    text(panel->out, panel->left - 34, panel->top + PANEL_HEIGHT + 18, "sub", "start",
-         "Growth of resident memory, with the object that the caller holds.");
+    svg_text(panel->out, panel->left - 34, panel->top + PANEL_HEIGHT + 18, "sub", "start",
+             "Growth of resident memory, with the object that the caller holds.");
 }
 
 void plot_write(const struct results *results, const char *path)
 {
-    bench_make_folders(path);
-    FILE *out = fopen(path, "w");
-    if (out == NULL)
-        bench_die("cannot write %s: %s", path, strerror(errno));
-    draw_frame(out, results);
+    FILE *out = svg_begin(path, &page, &results->machine);
+    draw_legend(out);
     for (enum operation i = PAIR; i < OPERATION_COUNT; i++) {
         unsigned column = i % 2, line_of_panels = i / 2;
         struct panel panel = {out, LEFT + 10 + column * ACROSS, TOP + line_of_panels * DOWN};
@@ -215,7 +186,5 @@ void plot_write(const struct results *results, const char *path)
     }
     struct panel panel = {out, LEFT + 10 + ACROSS, TOP + DOWN};
     draw_bytes(&panel, results);
-    fprintf(out, "</svg>\n");
-    if (ferror(out) || fclose(out) != 0)
-        bench_die("cannot write %s", path);
+    svg_end(out, path);
 }

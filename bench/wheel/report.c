@@ -99,15 +99,15 @@ static void print_others(const struct results *results, FILE *out)
 
 static void print_targets(const struct results *results, FILE *out)
 {
-    struct bench_target targets[TARGETS_MAX];
-    bool fair;
-    size_t count = targets_check(results, targets, &fair), met = 0;
+    struct bench_targets targets = {0};
+    bool fair = targets_check(results, &targets);
+    size_t met = 0;
     fprintf(out, "\ntargets\n");
-    for (size_t i = 0; i < count; i++) {
-        bench_target_print(&targets[i], out);
-        met += bench_target_met(&targets[i]);
+    for (size_t i = 0; i < targets.count; i++) {
+        bench_target_print(&targets.at[i], out);
+        met += bench_target_met(&targets.at[i]);
     }
-    fprintf(out, "\n%zu of %zu targets met.", met, count);
+    fprintf(out, "\n%zu of %zu targets met.", met, targets.count);
     if (!fair)
         fprintf(out, " THE RUN IS VOID: a peer stayed below 0.7 of its known speed.");
     fprintf(out, "\n");
@@ -169,8 +169,8 @@ static void write_figure(struct bench_json *json, const char *name,
 void report_write(const struct results *results, const char *path)
 {
     struct bench_json json;
-    struct bench_target targets[TARGETS_MAX];
-    bool fair;
+    struct bench_targets targets = {0};
+    bool fair = targets_check(results, &targets);
     bench_json_begin(&json, path, &results->machine);
     for (size_t i = 0; i < results->cell_count; i++)
         write_cell(&json, &results->cells[i]);
@@ -183,9 +183,8 @@ void report_write(const struct results *results, const char *path)
     write_figure(&json, "inbox: drain, per push", &results->burst_drain);
     write_figure(&json, "inbox: push while drained, CPU", &results->drained_push);
     write_figure(&json, "inbox: push while drained, elapsed", &results->drained_wall);
-    size_t count = targets_check(results, targets, &fair);
-    for (size_t i = 0; i < count; i++)
-        bench_row_target(&json, &targets[i]);
+    for (size_t i = 0; i < targets.count; i++)
+        bench_row_target(&json, &targets.at[i]);
     bench_row_begin(&json);
     bench_row_text(&json, "name", "run is valid: every peer within 0.7 of its known speed");
     bench_row_truth(&json, "valid", fair);

@@ -12,7 +12,7 @@
 #include "measure.h"
 #include "yardstick.h"
 
-enum { CELLS_MAX = 64, TARGETS_MAX = 48 };
+enum { CELLS_MAX = 64 };
 
 struct cell {
     const struct structure *structure;
@@ -43,10 +43,9 @@ void results_add_inbox(struct results *results, const struct inbox_figures *figu
  * where it is cheaper. 0: not measured. */
 double results_miss_ns(const struct results *results);
 
-/* The targets that what was measured can answer. peers_fair: no peer was driven
- * worse than the rules of a benchmark allow. */
-size_t targets_check(const struct results *results, struct bench_target targets[TARGETS_MAX],
-                     bool *ret_peers_fair);
+/* Adds the targets that what was measured can answer. False: a peer was driven worse than
+ * the rules of a benchmark allow. */
+bool targets_check(const struct results *results, struct bench_targets *targets);
 
 void report_print(const struct results *results, FILE *out);
 void report_write(const struct results *results, const char *path);

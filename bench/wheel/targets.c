@@ -9,7 +9,6 @@
  */
 #include "results.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 
 static const double KNOWN_MISS_NS = 157.5; /* the middle of 145 - 170 */
@@ -39,36 +38,9 @@ static const double KNOWN_BEST_BYTES = 40;
 
 enum { MILLION = 1000000, DUE_BYTES = 8, COOKIE_BYTES = 8, GENERATION_BYTES = 4 };
 
-struct list {
-    struct bench_target *targets;
-    size_t count;
-};
-
-static struct bench_target *add(struct list *list, const char *unit, double target, double value,
-                                const char *format, ...)
-{
-    if (list->count == TARGETS_MAX)
-        bench_die("more than %d targets", TARGETS_MAX);
-    struct bench_target *added = &list->targets[list->count++];
-    *added = (struct bench_target){.unit = unit, .target = target, .value = value};
-    va_list args;
-    va_start(args, format);
-    vsnprintf(added->name, sizeof added->name, format, args);
-    va_end(args);
-    return added;
-}
-
-static void note(struct bench_target *target, const char *format, ...)
-{
-    va_list args;
-    va_start(args, format);
-    vsnprintf(target->note, sizeof target->note, format, args);
-    va_end(args);
-}
-
 /* At most a part of a peer, at 1M pending and uniform delays. */
-static void add_ratios(struct list *list, const struct results *results, const char *peer_name,
-                       double pair_part, double expire_part)
+static void add_ratios(struct bench_targets *targets, const struct results *results,
+                       const char *peer_name, double pair_part, double expire_part)
 {
     const struct cell *ours = results_find(results, "tocsin", DIST_UNIFORM, MILLION);
     const struct cell *peer = results_find(results, peer_name, DIST_UNIFORM, MILLION);
@@ -76,16 +48,18 @@ static void add_ratios(struct list *list, const struct results *results, const c
         return;
     double our_pair = bench_median(&ours->pair), peer_pair = bench_median(&peer->pair);
     double our_expire = bench_median(&ours->expire), peer_expire = bench_median(&peer->expire);
-    note(add(list, "x", 1 / pair_part, our_pair / peer_pair,
-             "cancel + arm, 1M uniform, part of %s (1/%.0f)", peer_name, pair_part),
-         "%.1f ns against %.1f ns: 1/%.1f; to touch handle and node takes %.1f", our_pair,
-         peer_pair, peer_pair / our_pair, bench_median(&results->touch));
-    note(add(list, "x", 1 / expire_part, our_expire / peer_expire,
-             "expiry, 1M uniform, part of %s (1/%.0f)", peer_name, expire_part),
-         "%.1f ns against %.1f ns: 1/%.1f", our_expire, peer_expire, peer_expire / our_expire);
+    bench_target_note(bench_target_add(targets, "x", 1 / pair_part, our_pair / peer_pair,
+                                       "cancel + arm, 1M uniform, part of %s (1/%.0f)", peer_name,
+                                       pair_part),
+                      "%.1f ns against %.1f ns: 1/%.1f; to touch handle and node takes %.1f",
+                      our_pair, peer_pair, peer_pair / our_pair, bench_median(&results->touch));
+    bench_target_note(
+        bench_target_add(targets, "x", 1 / expire_part, our_expire / peer_expire,
+                         "expiry, 1M uniform, part of %s (1/%.0f)", peer_name, expire_part),
+        "%.1f ns against %.1f ns: 1/%.1f", our_expire, peer_expire, peer_expire / our_expire);
 }
 
-static void add_absolutes(struct list *list, const struct results *results)
+static void add_absolutes(struct bench_targets *targets, const struct results *results)
 {
     const struct cell *ours = results_find(results, "tocsin", DIST_UNIFORM, MILLION);
     double miss = results_miss_ns(results);
@@ -93,49 +67,55 @@ static void add_absolutes(struct list *list, const struct results *results)
         return;
     double pair = bench_median(&ours->pair), bytes = bench_median(&ours->timer_bytes);
     if (miss > 0)
-        note(add(list, "x", 0.5, pair / miss, "cancel + arm, 1M uniform, part of a memory miss"),
-             "%.1f ns against %.1f ns, the cheaper of small (%.1f) and huge pages (%.1f)", pair,
-             miss, bench_median(&results->miss_small), bench_median(&results->miss_huge));
-    note(add(list, "bytes", 16, bytes - DUE_BYTES - COOKIE_BYTES - GENERATION_BYTES,
-             "links per pending timer, 1M"),
-         "all but due time (8), cookie (8) and generation (4)");
-    note(add(list, "bytes", 32, bytes, "memory per pending timer, 1M"),
-         "%.1f with slots, bitmaps and the rest of the last step of 2 MiB; a caller that may want "
-         "to cancel keeps a handle of %zu more",
-         bench_median(&ours->bytes), ours->structure->handle_bytes);
+        bench_target_note(
+            bench_target_add(targets, "x", 0.5, pair / miss,
+                             "cancel + arm, 1M uniform, part of a memory miss"),
+            "%.1f ns against %.1f ns, the cheaper of small (%.1f) and huge pages (%.1f)", pair,
+            miss, bench_median(&results->miss_small), bench_median(&results->miss_huge));
+    bench_target_note(bench_target_add(targets, "bytes", 16,
+                                       bytes - DUE_BYTES - COOKIE_BYTES - GENERATION_BYTES,
+                                       "links per pending timer, 1M"),
+                      "all but due time (8), cookie (8) and generation (4)");
+    bench_target_note(
+        bench_target_add(targets, "bytes", 32, bytes, "memory per pending timer, 1M"),
+        "%.1f with slots, bitmaps and the rest of the last step of 2 MiB; a caller that may want "
+        "to cancel keeps a handle of %zu more",
+        bench_median(&ours->bytes), ours->structure->handle_bytes);
 }
 
-static void add_log_expiry(struct list *list, const struct results *results, uint32_t pending)
+static void add_log_expiry(struct bench_targets *targets, const struct results *results,
+                           uint32_t pending)
 {
     const struct cell *uniform = results_find(results, "tocsin", DIST_UNIFORM, pending);
     const struct cell *log = results_find(results, "tocsin", DIST_LOG, pending);
     if (uniform == NULL || log == NULL)
         return;
     double uniform_ns = bench_median(&uniform->expire), log_ns = bench_median(&log->expire);
-    note(add(list, "x", 2, log_ns / uniform_ns, "expiry, log-uniform over uniform, %u pending",
-             pending),
-         "%.1f ns against %.1f ns", log_ns, uniform_ns);
+    bench_target_note(bench_target_add(targets, "x", 2, log_ns / uniform_ns,
+                                       "expiry, log-uniform over uniform, %u pending", pending),
+                      "%.1f ns against %.1f ns", log_ns, uniform_ns);
 }
 
-static void add_inbox(struct list *list, const struct results *results)
+static void add_inbox(struct bench_targets *targets, const struct results *results)
 {
     if (results->burst_push.count == 0)
         return;
     double yardstick = bench_median(&results->contended_add);
-    struct bench_target *burst =
-        add(list, "ns", 60, bench_median(&results->burst_push), "inbox push, two producers");
+    struct bench_target *burst = bench_target_add(
+        targets, "ns", 60, bench_median(&results->burst_push), "inbox push, two producers");
     burst->factor = 3;
     burst->yardstick = yardstick;
-    note(burst, "with room for all; the yardstick is a contended fetch-add");
-    struct bench_target *drained = add(list, "ns", 60, bench_median(&results->drained_push),
-                                       "inbox push, two producers, drained all the while");
+    bench_target_note(burst, "with room for all; the yardstick is a contended fetch-add");
+    struct bench_target *drained =
+        bench_target_add(targets, "ns", 60, bench_median(&results->drained_push),
+                         "inbox push, two producers, drained all the while");
     drained->factor = 3;
     drained->yardstick = yardstick;
-    note(drained, "the producers' CPU time; %.2f pushes answered FULL for each taken",
-         bench_median(&results->drained_full));
+    bench_target_note(drained, "the producers' CPU time; %.2f pushes answered FULL for each taken",
+                      bench_median(&results->drained_full));
 }
 
-static void add_known_best(struct list *list, const struct results *results)
+static void add_known_best(struct bench_targets *targets, const struct results *results)
 {
     double scale = results_miss_ns(results) / KNOWN_MISS_NS;
     for (size_t i = 0; i < sizeof known_best / sizeof known_best[0]; i++) {
@@ -152,17 +132,19 @@ static void add_known_best(struct list *list, const struct results *results)
             {"expiry", bench_median(&ours->expire), known_best[i].expire_ns},
         };
         for (size_t j = 0; j < sizeof figures / sizeof figures[0]; j++) {
-            note(add(list, "ns", figures[j].known * scale, figures[j].value,
-                     "%s, %u uniform, below the best known wheel", figures[j].name, pending),
-                 "%.0f ns on another machine, scaled by the miss", figures[j].known);
+            bench_target_note(bench_target_add(targets, "ns", figures[j].known * scale,
+                                               figures[j].value,
+                                               "%s, %u uniform, below the best known wheel",
+                                               figures[j].name, pending),
+                              "%.0f ns on another machine, scaled by the miss", figures[j].known);
         }
         if (pending == MILLION)
-            add(list, "bytes", KNOWN_BEST_BYTES, bench_median(&ours->bytes),
-                "memory per timer, 1M, below the best known wheel");
+            bench_target_add(targets, "bytes", KNOWN_BEST_BYTES, bench_median(&ours->bytes),
+                             "memory per timer, 1M, below the best known wheel");
     }
 }
 
-static bool add_peers(struct list *list, const struct results *results)
+static bool add_peers(struct bench_targets *targets, const struct results *results)
 {
     double scale = results_miss_ns(results) / KNOWN_MISS_NS;
     bool fair = true;
@@ -180,29 +162,26 @@ static bool add_peers(struct list *list, const struct results *results)
             {"expiry", bench_median(&peer->expire), known_peers[i].expire_ns},
         };
         for (size_t j = 0; j < sizeof figures / sizeof figures[0]; j++) {
-            struct bench_target *added =
-                add(list, "x", 1 / FAIR_SPEED, figures[j].value / (figures[j].known * scale),
-                    "%s driven fairly: %s over its known figure", name, figures[j].name);
-            note(added, "%.0f ns here; known %.0f ns, scaled by the miss to %.0f ns",
-                 figures[j].value, figures[j].known, figures[j].known * scale);
+            struct bench_target *added = bench_target_add(
+                targets, "x", 1 / FAIR_SPEED, figures[j].value / (figures[j].known * scale),
+                "%s driven fairly: %s over its known figure", name, figures[j].name);
+            bench_target_note(added, "%.0f ns here; known %.0f ns, scaled by the miss to %.0f ns",
+                              figures[j].value, figures[j].known, figures[j].known * scale);
             fair = fair && bench_target_met(added);
         }
     }
     return fair;
 }
 
-size_t targets_check(const struct results *results, struct bench_target targets[TARGETS_MAX],
-                     bool *ret_peers_fair)
+bool targets_check(const struct results *results, struct bench_targets *targets)
 {
-    struct list list = {.targets = targets};
-    add_ratios(&list, results, "libev", 5, 6);
-    add_ratios(&list, results, "libuv", 15, 30);
-    add_absolutes(&list, results);
-    add_log_expiry(&list, results, MILLION / 10);
-    add_log_expiry(&list, results, MILLION);
-    add_log_expiry(&list, results, MILLION * 10);
-    add_inbox(&list, results);
-    add_known_best(&list, results);
-    *ret_peers_fair = add_peers(&list, results);
-    return list.count;
+    add_ratios(targets, results, "libev", 5, 6);
+    add_ratios(targets, results, "libuv", 15, 30);
+    add_absolutes(targets, results);
+    add_log_expiry(targets, results, MILLION / 10);
+    add_log_expiry(targets, results, MILLION);
+    add_log_expiry(targets, results, MILLION * 10);
+    add_inbox(targets, results);
+    add_known_best(targets, results);
+    return add_peers(targets, results);
 }
