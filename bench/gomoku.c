@@ -145,10 +145,7 @@ static void report(struct bench *bench, const char *name, double value, double t
     (void)snprintf(row.note, sizeof row.note, "%s", note);
     bench_progress_end();
     bench_target_print(&row, stdout);
-    bench_row_begin(&bench->json);
-    bench_row_text(&bench->json, "name", name);
     bench_row_target(&bench->json, &row);
-    bench_row_end(&bench->json);
 }
 
 static void tournament(struct bench *bench, const char *name, opponent_move *opponent,
