@@ -50,7 +50,7 @@ $(BENCHES): bench-%:
 fuzz:
 	@scripts/setup fuzz
 	@$(MAKE) -s --no-print-directory build/fuzz/build.ninja
-	@cmake --build build/fuzz
+	@cmake --build build/fuzz $(if $(ONLY),--target $(addsuffix _fuzz,$(ONLY)))
 	@scripts/fuzz $(FUZZ_SECONDS) $(ONLY)
 
 mutants:

@@ -13,7 +13,8 @@
 #define TOCSIN_BENCH_WHEEL_INBOX_H
 
 struct inbox_figures {
-    double burst_push_ns;   /* CPU time, the mean of the two producers */
+    double burst_push_ns; /* CPU time, the mean of the two producers */
+    double burst_fair; /* the part of the bursts in which both had their processor: these count */
     double burst_drain_ns;  /* owner, per push carried out */
     double drained_push_ns; /* the same, without waiting for room */
     double drained_wall_ns; /* all that passed, per push */

@@ -60,6 +60,7 @@ void results_add_yardsticks(struct results *results, const struct yardsticks *ya
 void results_add_inbox(struct results *results, const struct inbox_figures *figures)
 {
     bench_sample(&results->burst_push, figures->burst_push_ns);
+    bench_sample(&results->burst_fair, figures->burst_fair);
     bench_sample(&results->burst_drain, figures->burst_drain_ns);
     bench_sample(&results->drained_push, figures->drained_push_ns);
     bench_sample(&results->drained_wall, figures->drained_wall_ns);

@@ -28,7 +28,8 @@ struct results {
     struct cell cells[CELLS_MAX];
     size_t cell_count;
     struct bench_samples miss_small, miss_huge, independent, touch, contended_add;
-    struct bench_samples burst_push, burst_drain, drained_push, drained_wall, drained_full;
+    struct bench_samples burst_push, burst_fair, burst_drain, drained_push, drained_wall,
+        drained_full;
 };
 
 /* NULL when it was not measured. */

@@ -3,6 +3,7 @@
 
 #include "harness.h"
 
+#include <math.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -13,7 +14,8 @@ enum {
     LINE_BYTES = 64,
     HUGE_PAGE_BYTES = 2 << 20,
     READS = 2000000,
-    ADDS = 5000000,
+    ADDS = 500000,
+    ADD_TRIES = 10,
     TOUCHED = 1000000,
     TOUCHES = 2000000,
 };
@@ -137,6 +139,7 @@ static double touch(const uint32_t *chance)
 struct adder {
     unsigned nth;
     double each_ns;
+    double share; /* of the time that passed, in which it had its processor */
 };
 
 static _Alignas(LINE_BYTES) atomic_uint ready;
@@ -149,24 +152,44 @@ static void *add(void *arg)
     atomic_fetch_add(&ready, 1);
     while (atomic_load(&ready) < 2)
         continue;
-    uint64_t from_ns = bench_cpu_ns();
+    uint64_t from_wall_ns = bench_now_ns(), from_ns = bench_cpu_ns();
     for (uint32_t i = 0; i < ADDS; i++)
         atomic_fetch_add(&contended, 1);
-    adder->each_ns = (double)(bench_cpu_ns() - from_ns) / ADDS;
+    uint64_t spent_ns = bench_cpu_ns() - from_ns;
+    adder->each_ns = (double)spent_ns / ADDS;
+    adder->share = (double)spent_ns / (double)(bench_now_ns() - from_wall_ns);
     return NULL;
 }
 
-static double contended_add(void)
+static double contended_add_once(double *ret_share)
 {
     pthread_t threads[2];
     struct adder adders[2] = {{.nth = 0}, {.nth = 1}};
+    atomic_store(&ready, 0);
     for (int i = 0; i < 2; i++) {
         if (pthread_create(&threads[i], NULL, add, &adders[i]) != 0)
             bench_die("cannot start a thread");
     }
     for (int i = 0; i < 2; i++)
         pthread_join(threads[i], NULL);
+    *ret_share = fmin(adders[0].share, adders[1].share);
     return (adders[0].each_ns + adders[1].each_ns) / 2;
+}
+
+/* Of several times the one in which both were disturbed least: while one stands, the other has no
+ * contention. */
+static double contended_add(void)
+{
+    double best_share = 0, best_ns = 0;
+    for (int i = 0; i < ADD_TRIES; i++) {
+        double share;
+        double each_ns = contended_add_once(&share);
+        if (share > best_share) {
+            best_share = share;
+            best_ns = each_ns;
+        }
+    }
+    return best_ns;
 }
 
 static void child(const void *arg, void *result)

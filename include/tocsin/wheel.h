@@ -26,8 +26,9 @@
  *           little. Taken as the number of pending timers rises and kept for the
  *           next ones; tocsin_wheel_trim gives it back. Only create and arm ask for
  *           memory; a refusal is a status and leaves the wheel as it was.
- * Threads   one at a time per wheel, no locks inside. Other threads arm and
- *           cancel through an inbox (inbox.h).
+ * Threads   one at a time per wheel, also for the calls that only ask: they put off
+ *           work to its place. No locks inside. Other threads arm and cancel through an
+ *           inbox (inbox.h).
  */
 #ifndef TOCSIN_WHEEL_H
 #define TOCSIN_WHEEL_H
@@ -154,6 +155,7 @@ bool tocsin_wheel_next_due(const struct tocsin_wheel *wheel, uint64_t *ret_due);
 
 size_t tocsin_wheel_count(const struct tocsin_wheel *wheel);
 uint64_t tocsin_wheel_now(const struct tocsin_wheel *wheel);
+uint64_t tocsin_wheel_moved(const struct tocsin_wheel *wheel); /* stats.moved, at no cost */
 
 struct tocsin_wheel_stats {
     uint64_t tick; /* the base tick, in the caller's unit */
@@ -179,8 +181,7 @@ struct tocsin_wheel_level_stats {
 };
 
 /* The pending timers of a level are counted when somebody asks, by a look at each timer of
- * the wheel (some milliseconds a million), unless the level is empty. So are those that
- * are late and those in overflow. */
+ * the wheel (some milliseconds a million). So are those that are late and those in overflow. */
 void tocsin_wheel_describe(const struct tocsin_wheel *wheel, struct tocsin_wheel_stats *ret_stats);
 /* False when there is no such level. */
 bool tocsin_wheel_describe_level(const struct tocsin_wheel *wheel, size_t level,

@@ -230,15 +230,14 @@ static void set_queue(void *arg, const struct tasks_queue_stats *stats)
 static void set_wheel(struct server *server)
 {
     const struct tocsin_wheel *wheel = engine_wheel(server->engine);
-    struct tocsin_wheel_stats stats;
     size_t counts[METRIC_LEVELS] = {0};
-    tocsin_wheel_describe(wheel, &stats);
-    assert(stats.levels <= METRIC_LEVELS);
+    struct tocsin_wheel_level_stats none;
+    assert(!tocsin_wheel_describe_level(wheel, METRIC_LEVELS, &none));
     tocsin_wheel_level_counts(wheel, WHEEL_SAMPLE, counts); /* the loop is not to wait for all */
     for (size_t i = 0; i < METRIC_LEVELS; i++)
         metrics_set(&server->metrics, M_WHEEL_TIMERS, i, (int64_t)counts[i]);
     set(server, M_WHEEL_TICKS, tocsin_wheel_now(wheel) - server->wheel_start);
-    set(server, M_WHEEL_MOVED, stats.moved);
+    set(server, M_WHEEL_MOVED, tocsin_wheel_moved(wheel));
 }
 
 static void set_store(struct server *server)

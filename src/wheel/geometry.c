@@ -104,8 +104,8 @@ enum tocsin_status tocsin_wheel_valid(const struct tocsin_wheel_level *levels, s
 {
     struct tocsin_why why;
     if (levels == NULL || count == 0 || count > TOCSIN_WHEEL_LEVELS_MAX) {
-        (void)snprintf(why.text, sizeof why.text, "%zu levels, allowed are 1 to %d",
-                       levels == NULL ? 0 : count, TOCSIN_WHEEL_LEVELS_MAX);
+        (void)snprintf(why.text, sizeof why.text, "%zu levels%s, allowed are 1 to %d", count,
+                       levels == NULL ? " at NULL" : "", TOCSIN_WHEEL_LEVELS_MAX);
         goto refused;
     }
     for (size_t i = 0; i < count; i++) {

@@ -118,12 +118,16 @@ uint64_t tocsin_wheel_now(const struct tocsin_wheel *wheel)
     return wheel->now;
 }
 
+uint64_t tocsin_wheel_moved(const struct tocsin_wheel *wheel)
+{
+    return wheel->moved;
+}
+
 void tocsin_wheel_describe(const struct tocsin_wheel *wheel, struct tocsin_wheel_stats *ret_stats)
 {
     *ret_stats = (struct tocsin_wheel_stats){
         .tick = wheel->base,
         .pending = tocsin_wheel_count(wheel),
-        .late = level_count_pending(wheel, wheel->late) + level_count_pending(wheel, wheel->ready),
         .max_timers = wheel->max_timers,
         .room = wheel->node_room,
         .levels = wheel->level_count,
@@ -132,8 +136,14 @@ void tocsin_wheel_describe(const struct tocsin_wheel *wheel, struct tocsin_wheel
         .moved = wheel->moved,
         .worn = wheel->worn,
     };
-    for (uint32_t i = wheel->asked_levels; i < wheel->level_count; i++)
-        ret_stats->overflow += level_count_pending(wheel, i);
+    for (uint32_t i = 0; i < wheel->used_nodes; i++) {
+        const struct node *node = &wheel->nodes[i];
+        if (!node_is_pending(node))
+            continue;
+        uint32_t level = node_home(wheel, node).level;
+        ret_stats->late += level >= wheel->level_count;
+        ret_stats->overflow += level >= wheel->asked_levels && level < wheel->level_count;
+    }
 }
 
 bool tocsin_wheel_describe_level(const struct tocsin_wheel *wheel, size_t level,

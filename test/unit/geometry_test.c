@@ -72,8 +72,8 @@ TEST(geometry_that_is_not_valid_is_refused_with_the_reason)
     assert_refused(levels, 2, "level 0: its tick is 0, at least 1 is needed");
     assert_refused(levels, 0, "0 levels, allowed are 1 to 16");
     assert_refused(levels, 17, "17 levels, allowed are 1 to 16");
-    assert_refused(NULL, 3, "0 levels, allowed are 1 to 16");
-    assert_refused(NULL, 0, "0 levels, allowed are 1 to 16");
+    assert_refused(NULL, 3, "3 levels at NULL, allowed are 1 to 16");
+    assert_refused(NULL, 0, "0 levels at NULL, allowed are 1 to 16");
 }
 
 TEST(wheel_refuses_too_many_timers_with_the_reason)
