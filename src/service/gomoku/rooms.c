@@ -328,7 +328,7 @@ void rooms_destroy(struct rooms *rooms)
     ring_release(&rooms->calls);
     tables_release(rooms);
     lobby_release(rooms);
-    free(rooms->recoveries);
+    recall_release(&rooms->recall);
     buffer_release(&rooms->doc);
     buffer_release(&rooms->event);
     buffer_release(&rooms->frame);

@@ -19,6 +19,7 @@
 #include "base/json_write.h"
 #include "service/gomoku/rooms.h"
 #include "service/gomoku/roster.h"
+#include "service/recall.h"
 
 /* Which of them the AI has to move in, is known without a doc: a restart reads only these. */
 enum room_mark { MARK_WAITING = 1, MARK_PLAYING, MARK_AI_MOVES, MARK_ENDED };
@@ -95,14 +96,9 @@ struct rooms {
     struct errand calls;   /* head of the ring of commands */
     uint64_t opening;      /* rooms that are being made */
     struct lobby lobby;
-    int64_t started_ms; /* elapsed: nobody can have come before */
-    struct engine_ref *recoveries;
-    size_t recovery_count;
-    size_t recovery_room;
-    size_t recovery_next;
-    size_t recovery_open;
-    bool in_read_more;
-    bool load_failed;
+    int64_t started_ms;   /* elapsed: nobody can have come before */
+    struct recall recall; /* where the AI is to move */
+    bool load_failed;     /* there was no memory for the lobby */
     struct buffer doc;
     struct buffer event;
     struct buffer frame;
