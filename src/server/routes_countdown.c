@@ -22,7 +22,7 @@ struct countdown_request {
 
 static void request_free(struct countdown_request *self)
 {
-    buffer_release(&self->call.answer);
+    buffer_release(&self->call.reply.answer);
     free(self->idem);
     free(self);
 }
@@ -30,9 +30,9 @@ static void request_free(struct countdown_request *self)
 static void answered(struct countdown_call *call)
 {
     struct countdown_request *self = (struct countdown_request *)call;
-    answer_outcome(self->server, self->exchange, call->outcome, call->rev,
-                   (struct bytes){call->answer.data, call->answer.size}, call->why.text,
-                   call->replayed);
+    answer_outcome(self->server, self->exchange, call->reply.outcome, call->reply.rev,
+                   (struct bytes){call->reply.answer.data, call->reply.answer.size},
+                   call->reply.why.text, call->reply.replayed);
     request_free(self);
 }
 
@@ -53,7 +53,7 @@ static struct countdown_request *begin(const struct route_request *request,
     self->call.verb = verb;
     self->call.conditions = conditions;
     self->call.done = answered;
-    buffer_init(&self->call.answer, ANSWER_BYTES_MAX);
+    buffer_init(&self->call.reply.answer, ANSWER_BYTES_MAX);
     memcpy(self->key, request->param, request->param_size);
     self->call.key = (struct bytes){self->key, request->param_size};
     if (request_idempotency(request, 0, request->http->body, &self->idem, &self->call.idem))

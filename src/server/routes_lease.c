@@ -22,7 +22,7 @@ struct lease_request {
 
 static void request_free(struct lease_request *self)
 {
-    buffer_release(&self->call.answer);
+    buffer_release(&self->call.reply.answer);
     free(self->idem);
     free(self);
 }
@@ -30,18 +30,19 @@ static void request_free(struct lease_request *self)
 static void answered(struct lease_call *call)
 {
     struct lease_request *self = (struct lease_request *)call;
-    struct bytes json = {call->answer.data, call->answer.size};
-    bool refused = call->outcome == OUTCOME_CONFLICTING || call->outcome == OUTCOME_LOST;
+    struct bytes json = {call->reply.answer.data, call->reply.answer.size};
+    bool refused =
+        call->reply.outcome == OUTCOME_CONFLICTING || call->reply.outcome == OUTCOME_LOST;
     if (self->exchange != NULL && refused)
         answer_problem(self->server, self->exchange,
-                       &(struct problem){.status = answer_status(call->outcome),
-                                         .code = answer_code(call->outcome),
-                                         .detail = call->why.text,
-                                         .headers = call->replayed ? ANSWER_REPLAYED : NULL,
+                       &(struct problem){.status = answer_status(call->reply.outcome),
+                                         .code = answer_code(call->reply.outcome),
+                                         .detail = call->reply.why.text,
+                                         .headers = call->reply.replayed ? ANSWER_REPLAYED : NULL,
                                          .members = json});
     else if (self->exchange != NULL)
-        answer_outcome(self->server, self->exchange, call->outcome, call->rev, json, call->why.text,
-                       call->replayed);
+        answer_outcome(self->server, self->exchange, call->reply.outcome, call->reply.rev, json,
+                       call->reply.why.text, call->reply.replayed);
     request_free(self);
 }
 
@@ -70,7 +71,7 @@ static struct lease_request *begin(const struct route_request *request, enum lea
     self->call.verb = verb;
     self->call.conditions = conditions;
     self->call.done = answered;
-    buffer_init(&self->call.answer, ANSWER_BYTES_MAX);
+    buffer_init(&self->call.reply.answer, ANSWER_BYTES_MAX);
     memcpy(self->name, request->param, request->param_size);
     self->call.name = (struct bytes){self->name, request->param_size};
     if (request_idempotency(request, 0, request->http->body, &self->idem, &self->call.idem))

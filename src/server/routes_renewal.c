@@ -19,7 +19,7 @@ struct renewal_request {
 
 static void request_free(struct renewal_request *self)
 {
-    buffer_release(&self->call.answer);
+    buffer_release(&self->call.reply.answer);
     free(self->call.spec);
     free(self->idem);
     free(self);
@@ -28,9 +28,9 @@ static void request_free(struct renewal_request *self)
 static void answered(struct renewal_call *call)
 {
     struct renewal_request *self = (struct renewal_request *)call;
-    answer_outcome(self->server, self->exchange, call->outcome, call->rev,
-                   (struct bytes){call->answer.data, call->answer.size}, call->why.text,
-                   call->replayed);
+    answer_outcome(self->server, self->exchange, call->reply.outcome, call->reply.rev,
+                   (struct bytes){call->reply.answer.data, call->reply.answer.size},
+                   call->reply.why.text, call->reply.replayed);
     request_free(self);
 }
 
@@ -50,7 +50,7 @@ static struct renewal_request *begin(const struct route_request *request, enum r
     self->call.verb = verb;
     self->call.conditions = conditions;
     self->call.done = answered;
-    buffer_init(&self->call.answer, ANSWER_BYTES_MAX);
+    buffer_init(&self->call.reply.answer, ANSWER_BYTES_MAX);
     memcpy(self->id, request->param, request->param_size);
     self->call.id = (struct bytes){self->id, request->param_size};
     if (request_idempotency(request, 0, request->http->body, &self->idem, &self->call.idem))

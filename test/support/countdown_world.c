@@ -235,11 +235,11 @@ static void call_done(struct countdown_call *call)
     struct countdown_asked *asked = (struct countdown_asked *)call;
     assert_false(asked->done);
     asked->done = true;
-    assert_true(call->answer.size < sizeof asked->text);
-    if (call->answer.size > 0)
-        memcpy(asked->text, call->answer.data, call->answer.size);
-    asked->text[call->answer.size] = '\0';
-    buffer_release(&call->answer);
+    assert_true(call->reply.answer.size < sizeof asked->text);
+    if (call->reply.answer.size > 0)
+        memcpy(asked->text, call->reply.answer.data, call->reply.answer.size);
+    asked->text[call->reply.answer.size] = '\0';
+    buffer_release(&call->reply.answer);
 }
 
 void countdown_ask(struct countdown_world *world, struct countdown_asked *asked,
@@ -249,7 +249,7 @@ void countdown_ask(struct countdown_world *world, struct countdown_asked *asked,
     asked->call.verb = verb;
     asked->call.key = bytes_of(key);
     asked->call.done = call_done;
-    buffer_init(&asked->call.answer, sizeof asked->text);
+    buffer_init(&asked->call.reply.answer, sizeof asked->text);
     countdowns_ask(world->countdowns, &asked->call);
 }
 
@@ -260,7 +260,7 @@ enum outcome countdown_world_ask(struct countdown_world *world, enum countdown_v
     countdown_ask(world, &asked, verb, key);
     countdown_world_settle(world);
     assert_true(asked.done);
-    return asked.call.outcome;
+    return asked.call.reply.outcome;
 }
 
 enum outcome countdown_world_run(struct countdown_world *world, const char *key,
@@ -273,7 +273,7 @@ enum outcome countdown_world_run(struct countdown_world *world, const char *key,
     countdown_ask(world, &asked, COUNTDOWN_START, key);
     countdown_world_settle(world);
     assert_true(asked.done);
-    return asked.call.outcome;
+    return asked.call.reply.outcome;
 }
 
 struct game_wish {

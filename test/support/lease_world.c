@@ -86,7 +86,7 @@ void lease_world_crash(struct lease_world *world)
     world->engine = NULL;
     for (size_t i = 0; i < LEASE_SLOTS; i++) {
         if (world->slots[i].used)
-            buffer_release(&world->slots[i].call.answer);
+            buffer_release(&world->slots[i].call.reply.answer);
         world->slots[i].used = false;
     }
     sim_crash(&world->sim);
@@ -152,14 +152,14 @@ static void call_done(struct lease_call *call)
     assert_true(asked->used && !asked->done);
     asked->done = true;
     asked->used = false;
-    assert_true(call->answer.size < sizeof asked->text);
-    if (call->answer.size > 0)
-        memcpy(asked->text, call->answer.data, call->answer.size);
-    asked->text[call->answer.size] = '\0';
+    assert_true(call->reply.answer.size < sizeof asked->text);
+    if (call->reply.answer.size > 0)
+        memcpy(asked->text, call->reply.answer.data, call->reply.answer.size);
+    asked->text[call->reply.answer.size] = '\0';
     asked->fence = (uint64_t)lease_number(asked->text, "fence");
     asked->expires_ms = lease_number(asked->text, "expires_ms");
     asked->acquired_ms = lease_number(asked->text, "acquired_ms");
-    buffer_release(&call->answer);
+    buffer_release(&call->reply.answer);
     if (!asked->gone && world->on_answer != NULL)
         world->on_answer(world, asked);
 }
@@ -179,7 +179,7 @@ static struct lease_asked *begin(struct lease_world *world, enum lease_verb verb
         asked->call.name = bytes_of(asked->name);
         asked->call.holder = bytes_of(asked->holder);
         asked->call.done = call_done;
-        buffer_init(&asked->call.answer, sizeof asked->text);
+        buffer_init(&asked->call.reply.answer, sizeof asked->text);
         return asked;
     }
     return NULL;
@@ -228,5 +228,5 @@ void lease_asked_gone(struct lease_asked *asked)
     if (!leases_gone(asked->world->leases, &asked->call))
         return;
     asked->used = false;
-    buffer_release(&asked->call.answer);
+    buffer_release(&asked->call.reply.answer);
 }

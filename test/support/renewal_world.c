@@ -207,7 +207,7 @@ static void forget_calls(struct renewal_world *world)
 {
     for (size_t i = 0; i < world->asked_count; i++) {
         struct renewal_call *call = &world->asked[i]->call;
-        buffer_release(&call->answer);
+        buffer_release(&call->reply.answer);
         free(call->spec);
         if (call->made != NULL)
             renewal_release(call->made);
@@ -291,11 +291,11 @@ static void call_done(struct renewal_call *call)
     assert_true(i < world->asked_count); /* once */
     world->asked[i] = world->asked[--world->asked_count];
     asked->done = true;
-    assert_true(call->answer.size < sizeof asked->text);
-    if (call->answer.size > 0)
-        memcpy(asked->text, call->answer.data, call->answer.size);
-    asked->text[call->answer.size] = '\0';
-    buffer_release(&call->answer);
+    assert_true(call->reply.answer.size < sizeof asked->text);
+    if (call->reply.answer.size > 0)
+        memcpy(asked->text, call->reply.answer.data, call->reply.answer.size);
+    asked->text[call->reply.answer.size] = '\0';
+    buffer_release(&call->reply.answer);
     if (asked->on_done != NULL)
         asked->on_done(asked);
 }
@@ -315,7 +315,7 @@ void renewal_begin(struct renewal_world *world, struct renewal_asked *asked, enu
     if (spec != NULL && renewal_spec_read(bytes_of(spec), &world->defaults, &asked->call.spec, NULL,
                                           &why) != TOCSIN_OK)
         fail_msg("%s: %s", spec, why.text);
-    buffer_init(&asked->call.answer, sizeof asked->text);
+    buffer_init(&asked->call.reply.answer, sizeof asked->text);
     renewals_ask(world->renewals, &asked->call);
 }
 
@@ -326,7 +326,7 @@ static enum outcome ask(struct renewal_world *world, enum renewal_verb verb, con
     renewal_begin(world, &renewal_said, verb, id, spec);
     renewal_world_settle(world);
     assert_true(renewal_said.done);
-    return renewal_said.call.outcome;
+    return renewal_said.call.reply.outcome;
 }
 
 enum outcome renewal_ask(struct renewal_world *world, enum renewal_verb verb, const char *id)

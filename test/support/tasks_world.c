@@ -161,8 +161,9 @@ static void call_done(struct tasks_call *call)
     struct asked *asked = (struct asked *)call;
     assert_false(asked->done);
     asked->done = true;
-    copy(asked->text, sizeof asked->text, (struct bytes){call->answer.data, call->answer.size});
-    buffer_release(&call->answer);
+    copy(asked->text, sizeof asked->text,
+         (struct bytes){call->reply.answer.data, call->reply.answer.size});
+    buffer_release(&call->reply.answer);
 }
 
 void asked_init(struct asked *asked, enum tasks_verb verb, const char *id, const char *json)
@@ -172,7 +173,7 @@ void asked_init(struct asked *asked, enum tasks_verb verb, const char *id, const
     asked->call.id = bytes_of(id);
     asked->call.ttl_ms = 30000;
     asked->call.done = call_done;
-    buffer_init(&asked->call.answer, ASKED_TEXT_MAX);
+    buffer_init(&asked->call.reply.answer, ASKED_TEXT_MAX);
     if (json == NULL)
         return;
     struct tocsin_why why;
@@ -195,7 +196,7 @@ enum outcome tasks_world_ask(struct tasks_world *world, enum tasks_verb verb, co
     asked_begin(world, asked);
     tasks_world_settle(world);
     assert_true(asked->done);
-    enum outcome outcome = asked->call.outcome;
+    enum outcome outcome = asked->call.reply.outcome;
     free(asked);
     return outcome;
 }

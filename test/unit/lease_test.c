@@ -18,7 +18,7 @@ static struct lease_asked *acquire(const char *holder, int64_t ttl_ms, enum outc
     struct lease_asked *asked = lease_acquire_begin(&world, "a", holder, ttl_ms, 0);
     lease_world_settle(&world);
     assert_true(asked->done);
-    assert_int_equal(asked->call.outcome, wanted);
+    assert_int_equal(asked->call.reply.outcome, wanted);
     return asked;
 }
 
@@ -34,7 +34,7 @@ static void keep(const struct lease_asked *lease, enum outcome wanted)
     struct lease_asked *asked = lease_keep_begin(&world, "a", lease->holder, lease->fence, 0);
     lease_world_settle(&world);
     assert_true(asked->done);
-    assert_int_equal(asked->call.outcome, wanted);
+    assert_int_equal(asked->call.reply.outcome, wanted);
 }
 
 static void release(const char *holder, uint64_t fence, enum outcome wanted)
@@ -42,13 +42,13 @@ static void release(const char *holder, uint64_t fence, enum outcome wanted)
     struct lease_asked *asked = lease_release_begin(&world, "a", holder, fence);
     lease_world_settle(&world);
     assert_true(asked->done);
-    assert_int_equal(asked->call.outcome, wanted);
+    assert_int_equal(asked->call.reply.outcome, wanted);
 }
 
 static void is(const struct lease_asked *asked, enum outcome wanted)
 {
     assert_true(asked->done);
-    assert_int_equal(asked->call.outcome, wanted);
+    assert_int_equal(asked->call.reply.outcome, wanted);
 }
 
 static struct leases_stats stats(void)

@@ -65,11 +65,11 @@ static void ask(enum renewal_verb verb, const char *id, const char *json)
         scarce.on = false;
         (void)settle();
         assert_true(asked.done);
-        if (asked.call.outcome != OUTCOME_OVERLOADED)
+        if (asked.call.reply.outcome != OUTCOME_OVERLOADED)
             break;
     }
-    if (asked.call.outcome >= OUTCOME_INVALID)
-        fail_msg("request %" PRIu64 ": %s: %s", scarce.first, id, asked.call.why.text);
+    if (asked.call.reply.outcome >= OUTCOME_INVALID)
+        fail_msg("request %" PRIu64 ": %s: %s", scarce.first, id, asked.call.reply.why.text);
 }
 
 #define FIXED "\"every\":\"1s\",\"strategy\":{\"type\":\"fixed\",\"ttl\":\"5s\"}}"

@@ -5,7 +5,6 @@
 #include "service/renewal/renewals_inside.h"
 
 #include <assert.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 enum { DOC_BYTES_MAX = STORE_DOC_BYTES_MAX };

@@ -9,7 +9,6 @@
  * out, so that what kills its worker, or us, runs out of attempts. */
 
 #include <assert.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "service/task/tasks_inside.h"
