@@ -149,7 +149,6 @@ enum tocsin_status room_find(struct rooms *rooms, struct change *change, struct 
 /* ---- what is shown (room_view.c). Keys are in none of it. */
 
 void room_view_field(struct json_writer *writer, const char *name, const char *text);
-void room_view_number(struct json_writer *writer, const char *name, int64_t value);
 void room_view_side(struct json_writer *writer, const char *name, int side);
 void room_view_game_id(struct json_writer *writer, const struct room *room);
 const char *room_view_winner(const struct room *room);

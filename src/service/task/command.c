@@ -22,12 +22,9 @@ static void write_answer(struct tasks_call *call, const struct task *task,
     struct json_writer writer;
     json_writer_init(&writer, &call->reply.answer);
     json_write_object(&writer);
-    json_write_key(&writer, "id");
-    json_write_string(&writer, task->id.at, task->id.size);
-    json_write_key(&writer, "rev");
-    json_write_uint64(&writer, view->rev);
-    json_write_key(&writer, "due_ms");
-    json_write_int64(&writer, view->due_ms);
+    json_field_bytes(&writer, "id", task->id);
+    json_field_uint64(&writer, "rev", view->rev);
+    json_field_int64(&writer, "due_ms", view->due_ms);
     json_write_object_end(&writer);
 }
 
@@ -480,10 +477,8 @@ static enum tocsin_status incident(struct tasks_call *call, struct change *chang
     struct json_writer writer;
     json_writer_init(&writer, &call->reply.answer);
     json_write_object(&writer);
-    json_write_key(&writer, "task_id");
-    json_write_string(&writer, call->id.at, call->id.size);
-    json_write_key(&writer, call->verb == TASKS_RETRY ? "retried" : "dropped");
-    json_write_uint64(&writer, own ? 1 : found);
+    json_field_bytes(&writer, "task_id", call->id);
+    json_field_uint64(&writer, call->verb == TASKS_RETRY ? "retried" : "dropped", own ? 1 : found);
     json_write_object_end(&writer);
     return TOCSIN_OK;
 }

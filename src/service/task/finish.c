@@ -106,8 +106,7 @@ static void say(struct tasks_call *call, const char *field, const char *text)
     struct json_writer writer;
     json_writer_init(&writer, &call->reply.answer);
     json_write_object(&writer);
-    json_write_key(&writer, "run");
-    json_write_string(&writer, call->id.at, call->id.size);
+    json_field_bytes(&writer, "run", call->id);
     json_write_key(&writer, field);
     if (text == NULL)
         json_write_bool(&writer, true);
@@ -225,10 +224,8 @@ static enum tocsin_status extend(struct tasks_call *call, struct change *change,
     struct json_writer writer;
     json_writer_init(&writer, &call->reply.answer);
     json_write_object(&writer);
-    json_write_key(&writer, "run");
-    json_write_string(&writer, call->id.at, call->id.size);
-    json_write_key(&writer, "lease_until_ms");
-    json_write_int64(&writer, engine_wall_of(engine, until, STORE_ELAPSED));
+    json_field_bytes(&writer, "run", call->id);
+    json_field_int64(&writer, "lease_until_ms", engine_wall_of(engine, until, STORE_ELAPSED));
     json_write_object_end(&writer);
     return TOCSIN_OK;
 }
