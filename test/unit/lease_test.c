@@ -273,17 +273,23 @@ TEST(R_30_one_who_has_left_gets_nothing)
     lease_world_release(&world);
 }
 
+/* As far as its commit, which is under way. */
+static void begin_release(const struct lease_asked *ada)
+{
+    (void)lease_release_begin(&world, "a", "ada", ada->fence);
+    lease_world_turn(&world);
+    while (world.sim.read_count > 0)
+        sim_read_done(&world.sim, world.engine, 0);
+    lease_world_turn(&world);
+}
+
 TEST(R_30_one_who_leaves_while_it_is_given_does_not_keep_it)
 {
     lease_world_start(&world);
     struct lease_asked *ada = acquire("ada", HOUR, OUTCOME_MADE);
     struct lease_asked *one = wait("one", HOUR);
     struct lease_asked *two = wait("two", HOUR);
-    (void)lease_release_begin(&world, "a", "ada", ada->fence);
-    lease_world_turn(&world);
-    while (world.sim.read_count > 0)
-        sim_read_done(&world.sim, world.engine, 0);
-    lease_world_turn(&world);
+    begin_release(ada);
     lease_asked_gone(one); /* the commit is under way */
     lease_world_settle(&world);
     is(two, OUTCOME_MADE);
@@ -298,11 +304,7 @@ TEST(R_30_what_was_asked_for_again_meanwhile_is_not_handed_on)
     struct lease_asked *ada = acquire("ada", HOUR, OUTCOME_MADE);
     struct lease_asked *one = wait("one", HOUR);
     struct lease_asked *two = wait("two", HOUR);
-    (void)lease_release_begin(&world, "a", "ada", ada->fence);
-    lease_world_turn(&world);
-    while (world.sim.read_count > 0)
-        sim_read_done(&world.sim, world.engine, 0);
-    lease_world_turn(&world);
+    begin_release(ada);
     lease_asked_gone(one); /* its connection broke, and it asks on another */
     struct lease_asked *again = lease_acquire_begin(&world, "a", "one", HOUR, 0);
     lease_world_settle(&world);

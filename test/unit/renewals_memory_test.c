@@ -13,29 +13,9 @@ enum { TRIES = 10, SECOND = 1000 };
 
 static struct renewal_world world;
 
-/* Only the service and the engine are short of memory, not the disk. */
 static int64_t settle(void)
 {
-    struct elapsed_time wake;
-    do {
-        scarce.on = true;
-        engine_turn(world.engine, &wake);
-        scarce.on = false;
-        if (world.sim.read_count > 0) {
-            sim_read_run(&world.sim, 0);
-            scarce.on = true;
-            sim_read_done(&world.sim, world.engine, 0);
-            scarce.on = false;
-        }
-        if (world.sim.batch != NULL) {
-            sim_store(&world.sim);
-            scarce.on = true;
-            sim_commit(&world.sim, world.engine, TOCSIN_OK);
-            scarce.on = false;
-        }
-    } while (world.sim.batch != NULL || world.sim.read_count > 0 || !engine_idle(world.engine) ||
-             wake.ns <= world.clock.elapsed.ns);
-    return wake.ns;
+    return scarce_settle(&world.sim, world.engine, &world.clock);
 }
 
 static void pass(int64_t ms)
