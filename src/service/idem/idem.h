@@ -5,10 +5,10 @@
  * caller's, with whoever asks and the route in it), dropped when their time is over. What is
  * kept is committed with what the call changed, in one group.
  *
- * Keys      with another body: CONFLICT.
+ * Keys      with another body: refused as CONFLICTING.
  * Refusals  by what was found are kept (outcome_stands). What is wrong in itself is refused
  *           again anyway; what there was no room for is to be tried again.
- * Bounds    as many entries as the limit says, then FULL.
+ * Bounds    as many entries as the limit says, then refused as TOO_MANY.
  * Threads   the engine's.
  */
 #ifndef TOCSIN_SERVICE_IDEM_IDEM_H
