@@ -117,9 +117,9 @@ static void started(struct countdown_call *call)
 {
     struct asked *asked = (struct asked *)call;
     struct room *self = asked->room;
-    if (call->outcome != OUTCOME_MADE)
-        bench_die("a countdown is not started: %s", call->why.text);
-    buffer_release(&call->answer);
+    if (call->reply.outcome != OUTCOME_MADE)
+        bench_die("a countdown is not started: %s", call->reply.why.text);
+    buffer_release(&call->reply.answer);
     self->done++;
     if (self->done == self->wish->countdowns)
         all_started(self);
@@ -139,7 +139,7 @@ static void ask_next(struct room *self, struct asked *asked)
                                      .done = started}};
     snprintf(asked->key, sizeof asked->key, "c%u", number);
     asked->call.key = bytes_of(asked->key);
-    buffer_init(&asked->call.answer, 64 * 1024);
+    buffer_init(&asked->call.reply.answer, 64 * 1024);
     countdowns_ask(self->countdowns, &asked->call);
 }
 

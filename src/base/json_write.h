@@ -33,6 +33,7 @@
 #include <string.h>
 
 #include "base/buffer.h"
+#include "base/bytes.h"
 
 enum { JSON_WRITE_DEPTH_MAX = 64 };
 
@@ -97,6 +98,34 @@ void json_write_uint64(struct json_writer *writer, uint64_t value);
 void json_write_double(struct json_writer *writer, double value);
 void json_write_bool(struct json_writer *writer, bool value);
 void json_write_null(struct json_writer *writer);
+
+/* A whole field: its name as for json_write_key, and its value. */
+static inline void json_field_bytes(struct json_writer *writer, const char *name,
+                                    struct bytes bytes)
+{
+    json_write_key(writer, name);
+    json_write_string(writer, bytes.at, bytes.size);
+}
+static inline void json_field_text(struct json_writer *writer, const char *name, const char *text)
+{
+    json_write_key(writer, name);
+    json_write_text(writer, text);
+}
+static inline void json_field_int64(struct json_writer *writer, const char *name, int64_t value)
+{
+    json_write_key(writer, name);
+    json_write_int64(writer, value);
+}
+static inline void json_field_uint64(struct json_writer *writer, const char *name, uint64_t value)
+{
+    json_write_key(writer, name);
+    json_write_uint64(writer, value);
+}
+static inline void json_field_bool(struct json_writer *writer, const char *name, bool value)
+{
+    json_write_key(writer, name);
+    json_write_bool(writer, value);
+}
 
 /* A value that is JSON already, such as a span that json_read_raw gave. The first writes it
  * byte for byte; the second turns its line breaks, which are never inside a string, into

@@ -66,14 +66,14 @@ static enum tocsin_status ask(struct tocsin_engine *engine, struct call_order *s
     self->engine = engine;
     self->call.done = call_done;
     self->call.arg = self;
-    buffer_init(&self->call.answer, ANSWER_BYTES_MAX);
+    buffer_init(&self->call.reply.answer, ANSWER_BYTES_MAX);
     embed_order(engine, &self->order);
-    if (ret_why != NULL && self->call.outcome == OUTCOME_CONFLICTING)
+    if (ret_why != NULL && self->call.reply.outcome == OUTCOME_CONFLICTING)
         (void)snprintf(ret_why->text, sizeof ret_why->text, "id: there is such a task already");
     else if (ret_why != NULL)
-        *ret_why = self->call.why;
-    buffer_release(&self->call.answer);
-    return embed_status_of(self->call.outcome);
+        *ret_why = self->call.reply.why;
+    buffer_release(&self->call.reply.answer);
+    return embed_status_of(self->call.reply.outcome);
 }
 
 /* ---- tasks */

@@ -236,12 +236,12 @@ static enum tocsin_status ask(struct tocsin_renewals *renewals, enum renewal_ver
         free(spec);
         return TOCSIN_BUSY;
     }
-    buffer_init(&self.call.answer, ANSWER_BYTES_MAX);
+    buffer_init(&self.call.reply.answer, ANSWER_BYTES_MAX);
     embed_order(renewals->engine, &self.order);
-    buffer_release(&self.call.answer);
+    buffer_release(&self.call.reply.answer);
     if (ret_why != NULL)
-        *ret_why = self.call.why;
-    return embed_status_of(self.call.outcome);
+        *ret_why = self.call.reply.why;
+    return embed_status_of(self.call.reply.outcome);
 }
 
 enum tocsin_status tocsin_renewal_add(struct tocsin_renewals *renewals,

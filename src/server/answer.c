@@ -187,3 +187,10 @@ void answer_outcome(struct server *server, struct http_exchange *exchange, enum 
     answer_bytes(server, exchange, status, "application/json", json,
                  headers[0] != '\0' ? headers : NULL);
 }
+
+void answer_reply(struct server *server, struct http_exchange *exchange, const struct reply *reply)
+{
+    answer_outcome(server, exchange, reply->outcome, reply->rev,
+                   (struct bytes){reply->answer.data, reply->answer.size}, reply->why.text,
+                   reply->replayed);
+}

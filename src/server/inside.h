@@ -158,6 +158,7 @@ int answer_status(enum outcome outcome);
 const char *answer_code(enum outcome outcome);
 void answer_outcome(struct server *server, struct http_exchange *exchange, enum outcome outcome,
                     uint64_t rev, struct bytes json, const char *why, bool replayed);
+void answer_reply(struct server *server, struct http_exchange *exchange, const struct reply *reply);
 
 /* ---- what requests have in common (request.c). False: answered, unless it says otherwise */
 

@@ -19,7 +19,7 @@ struct countdown_request {
 
 static void request_free(struct countdown_request *self)
 {
-    buffer_release(&self->call.answer);
+    buffer_release(&self->call.reply.answer);
     free(self->change.idem);
     free(self);
 }
@@ -27,9 +27,7 @@ static void request_free(struct countdown_request *self)
 static void answered(struct countdown_call *call)
 {
     struct countdown_request *self = (struct countdown_request *)call;
-    answer_outcome(self->change.server, self->change.exchange, call->outcome, call->rev,
-                   (struct bytes){call->answer.data, call->answer.size}, call->why.text,
-                   call->replayed);
+    answer_reply(self->change.server, self->change.exchange, &call->reply);
     request_free(self);
 }
 
@@ -42,7 +40,7 @@ static struct countdown_request *begin(const struct route_request *request,
         return NULL;
     self->call.verb = verb;
     self->call.done = answered;
-    buffer_init(&self->call.answer, ANSWER_BYTES_MAX);
+    buffer_init(&self->call.reply.answer, ANSWER_BYTES_MAX);
     if (change_begin(request, &self->change, &self->call.key, &self->call.conditions,
                      &self->call.idem))
         return self;

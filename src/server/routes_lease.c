@@ -19,7 +19,7 @@ struct lease_request {
 
 static void request_free(struct lease_request *self)
 {
-    buffer_release(&self->call.answer);
+    buffer_release(&self->call.reply.answer);
     free(self->change.idem);
     free(self);
 }
@@ -27,18 +27,18 @@ static void request_free(struct lease_request *self)
 static void answered(struct lease_call *call)
 {
     struct lease_request *self = (struct lease_request *)call;
-    struct bytes json = {call->answer.data, call->answer.size};
-    bool refused = call->outcome == OUTCOME_CONFLICTING || call->outcome == OUTCOME_LOST;
+    struct bytes json = {call->reply.answer.data, call->reply.answer.size};
+    bool refused =
+        call->reply.outcome == OUTCOME_CONFLICTING || call->reply.outcome == OUTCOME_LOST;
     if (self->change.exchange != NULL && refused)
         answer_problem(self->change.server, self->change.exchange,
-                       &(struct problem){.status = answer_status(call->outcome),
-                                         .code = answer_code(call->outcome),
-                                         .detail = call->why.text,
-                                         .headers = call->replayed ? ANSWER_REPLAYED : NULL,
+                       &(struct problem){.status = answer_status(call->reply.outcome),
+                                         .code = answer_code(call->reply.outcome),
+                                         .detail = call->reply.why.text,
+                                         .headers = call->reply.replayed ? ANSWER_REPLAYED : NULL,
                                          .members = json});
     else if (self->change.exchange != NULL)
-        answer_outcome(self->change.server, self->change.exchange, call->outcome, call->rev, json,
-                       call->why.text, call->replayed);
+        answer_reply(self->change.server, self->change.exchange, &call->reply);
     request_free(self);
 }
 
@@ -59,7 +59,7 @@ static struct lease_request *begin(const struct route_request *request, enum lea
         return NULL;
     self->call.verb = verb;
     self->call.done = answered;
-    buffer_init(&self->call.answer, ANSWER_BYTES_MAX);
+    buffer_init(&self->call.reply.answer, ANSWER_BYTES_MAX);
     if (change_begin(request, &self->change, &self->call.name, &self->call.conditions,
                      &self->call.idem))
         return self;

@@ -58,15 +58,15 @@ static void many_free(struct many *many)
 static void write_part(const struct many *many, struct task_request *self, struct buffer *out)
 {
     const struct tasks_call *call = &self->call;
-    int status = answer_status(call->outcome);
+    int status = answer_status(call->reply.outcome);
     bool named = call->id.at != self->uuid;
     if (status >= 400)
         answer_write_problem(out, status,
-                             self->malformed ? "BAD_REQUEST" : answer_code(call->outcome),
-                             call->why.text, call->verb == TASKS_ACK ? "run" : "id",
+                             self->malformed ? "BAD_REQUEST" : answer_code(call->reply.outcome),
+                             call->reply.why.text, call->verb == TASKS_ACK ? "run" : "id",
                              named ? call->id : (struct bytes){0});
     else
-        buffer_append(out, call->answer.data, call->answer.size);
+        buffer_append(out, call->reply.answer.data, call->reply.answer.size);
     if (many->lines)
         buffer_append_byte(out, '\n');
 }
@@ -92,7 +92,7 @@ static void many_answer(struct many *many)
         answer_bytes(many->server, many->exchange, 200,
                      many->lines ? "application/x-ndjson" : "application/json",
                      (struct bytes){out.data, out.size},
-                     many->key != NULL && many->key->call.replayed ? ANSWER_REPLAYED : NULL);
+                     many->key != NULL && many->key->call.reply.replayed ? ANSWER_REPLAYED : NULL);
     else
         answer_problem(many->server, many->exchange,
                        &(struct problem){.status = 500,
@@ -130,8 +130,7 @@ static struct task_request *add_part(struct many *many, enum tasks_verb verb)
 
 static void part_refused(struct task_request *self, enum outcome outcome, const char *why)
 {
-    self->call.outcome = outcome;
-    (void)snprintf(self->call.why.text, sizeof self->call.why.text, "%s", why);
+    (void)reply_refuse(&self->call.reply, outcome, "%s", why);
     part_done(self->many);
 }
 
@@ -153,12 +152,12 @@ static void begin_deferred(void *arg)
 static void key_answered(struct tasks_call *call)
 {
     struct many *many = ((struct task_request *)call)->many;
-    if (answer_status(call->outcome) < 400) {
+    if (answer_status(call->reply.outcome) < 400) {
         loop_defer(many->server->loop, &many->deferred); /* out of the engine, which called this */
         return;
     }
-    answer_outcome(many->server, many->exchange, call->outcome, 0, (struct bytes){0},
-                   call->why.text, false);
+    answer_outcome(many->server, many->exchange, call->reply.outcome, 0, (struct bytes){0},
+                   call->reply.why.text, false);
     many_free(many);
 }
 

@@ -16,7 +16,7 @@ struct renewal_request {
 
 static void request_free(struct renewal_request *self)
 {
-    buffer_release(&self->call.answer);
+    buffer_release(&self->call.reply.answer);
     free(self->call.spec);
     free(self->change.idem);
     free(self);
@@ -25,9 +25,7 @@ static void request_free(struct renewal_request *self)
 static void answered(struct renewal_call *call)
 {
     struct renewal_request *self = (struct renewal_request *)call;
-    answer_outcome(self->change.server, self->change.exchange, call->outcome, call->rev,
-                   (struct bytes){call->answer.data, call->answer.size}, call->why.text,
-                   call->replayed);
+    answer_reply(self->change.server, self->change.exchange, &call->reply);
     request_free(self);
 }
 
@@ -39,7 +37,7 @@ static struct renewal_request *begin(const struct route_request *request, enum r
         return NULL;
     self->call.verb = verb;
     self->call.done = answered;
-    buffer_init(&self->call.answer, ANSWER_BYTES_MAX);
+    buffer_init(&self->call.reply.answer, ANSWER_BYTES_MAX);
     if (change_begin(request, &self->change, &self->call.id, &self->call.conditions,
                      &self->call.idem))
         return self;

@@ -63,15 +63,15 @@ struct task_request *task_request_create(struct server *server, enum tasks_verb 
         self = malloc(sizeof *self);
         if (self == NULL)
             return NULL;
-        buffer_init(&self->call.answer, ANSWER_BYTES_MAX);
+        buffer_init(&self->call.reply.answer, ANSWER_BYTES_MAX);
     }
-    struct buffer answer = self->call.answer;
+    struct buffer answer = self->call.reply.answer;
     buffer_clear(&answer);
     /* Many wait at a time, and each line of the cache counts: a reason is only written when there
      * is one. */
-    memset(&self->call, 0, offsetof(struct tasks_call, why));
-    self->call.why.text[0] = '\0';
-    self->call.answer = answer;
+    memset(&self->call, 0, offsetof(struct tasks_call, reply.why));
+    self->call.reply.why.text[0] = '\0';
+    self->call.reply.answer = answer;
     self->server = server;
     self->exchange = NULL;
     self->many = NULL;
@@ -95,12 +95,12 @@ void task_request_free(struct task_request *self)
     free(self->text);
     wish_free(server, self->wish);
     if (server->free_request_count >= KEPT_MAX) {
-        buffer_release(&self->call.answer);
+        buffer_release(&self->call.reply.answer);
         free(self);
         return;
     }
-    if (self->call.answer.room > KEPT_BYTES)
-        buffer_release(&self->call.answer);
+    if (self->call.reply.answer.room > KEPT_BYTES)
+        buffer_release(&self->call.reply.answer);
     self->next = server->free_requests;
     server->free_requests = self;
     server->free_request_count++;
@@ -111,7 +111,7 @@ void task_requests_release(struct server *server)
     while (server->free_requests != NULL) {
         struct task_request *self = server->free_requests;
         server->free_requests = self->next;
-        buffer_release(&self->call.answer);
+        buffer_release(&self->call.reply.answer);
         free(self);
     }
     while (server->free_wishes != NULL) {
@@ -124,9 +124,7 @@ void task_requests_release(struct server *server)
 static void answer_one(struct tasks_call *call)
 {
     struct task_request *self = (struct task_request *)call;
-    answer_outcome(self->server, self->exchange, call->outcome, call->rev,
-                   (struct bytes){call->answer.data, call->answer.size}, call->why.text,
-                   call->replayed);
+    answer_reply(self->server, self->exchange, &call->reply);
     task_request_free(self);
 }
 

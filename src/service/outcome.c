@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "service/outcome.h"
 
+#include <stdarg.h>
 #include <stdio.h>
 
 enum outcome outcome_of_status(enum tocsin_status status)
@@ -31,22 +32,43 @@ bool outcome_stands(enum outcome outcome)
            outcome == OUTCOME_LOST || outcome == OUTCOME_TO_CANCEL || outcome == OUTCOME_UNMATCHED;
 }
 
-enum outcome conditions_hold(const struct conditions *conditions, bool there, uint64_t rev,
-                             struct tocsin_why *ret_why)
+void reply_begin(struct reply *reply)
 {
-    const char *why = NULL;
+    buffer_clear(&reply->answer);
+    reply->rev = 0;
+    reply->outcome = OUTCOME_OK;
+    reply->replayed = false;
+    reply->why.text[0] = '\0';
+}
+
+enum tocsin_status reply_refuse(struct reply *reply, enum outcome outcome, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    (void)vsnprintf(reply->why.text, sizeof reply->why.text, format, args);
+    va_end(args);
+    reply->outcome = outcome;
+    return TOCSIN_OK;
+}
+
+void reply_settle(struct reply *reply, enum tocsin_status status)
+{
+    if (status != TOCSIN_OK && status != TOCSIN_CONFLICT)
+        (void)reply_refuse(reply, outcome_of_status(status), "%s", tocsin_status_text(status));
+}
+
+bool conditions_hold(const struct conditions *conditions, bool there, uint64_t rev,
+                     struct reply *reply)
+{
+    reply->outcome = OUTCOME_OK;
     if (conditions->if_none_match && there)
-        why = "If-None-Match: there is one already";
+        (void)reply_refuse(reply, OUTCOME_UNMATCHED, "If-None-Match: there is one already");
     else if (conditions->if_match && !there)
-        why = "If-Match: there is no such record";
-    if (why != NULL) {
-        (void)snprintf(ret_why->text, sizeof ret_why->text, "%s", why);
-        return OUTCOME_UNMATCHED;
-    }
-    if (!conditions->if_match || conditions->rev == CONDITIONS_ANY_REV || conditions->rev == rev)
-        return OUTCOME_OK;
-    (void)snprintf(ret_why->text, sizeof ret_why->text,
-                   "If-Match: its rev is \"%llu\" now, not \"%llu\"", (unsigned long long)rev,
-                   (unsigned long long)conditions->rev);
-    return OUTCOME_UNMATCHED;
+        (void)reply_refuse(reply, OUTCOME_UNMATCHED, "If-Match: there is no such record");
+    else if (conditions->if_match && conditions->rev != CONDITIONS_ANY_REV &&
+             conditions->rev != rev)
+        (void)reply_refuse(reply, OUTCOME_UNMATCHED,
+                           "If-Match: its rev is \"%llu\" now, not \"%llu\"",
+                           (unsigned long long)rev, (unsigned long long)conditions->rev);
+    return reply->outcome == OUTCOME_OK;
 }

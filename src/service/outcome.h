@@ -13,6 +13,8 @@
 
 #include <tocsin/status.h>
 
+#include "base/buffer.h"
+
 enum outcome {
     OUTCOME_OK,          /* 200 */
     OUTCOME_MADE,        /* 201 */
@@ -35,6 +37,22 @@ enum outcome outcome_of_status(enum tocsin_status status);
 /* A refusal by what was found, which could be another next time. */
 bool outcome_stands(enum outcome outcome);
 
+/* What a call is told. */
+struct reply {
+    struct buffer answer; /* JSON; initialised by the caller */
+    uint64_t rev;         /* 0: none */
+    enum outcome outcome;
+    bool replayed; /* an answer given before, from an Idempotency-Key */
+    struct tocsin_why why;
+};
+/* Nothing has been said yet. */
+void reply_begin(struct reply *reply);
+/* Always OK: the reply says that it is refused, and why. */
+__attribute__((format(printf, 3, 4))) enum tocsin_status
+reply_refuse(struct reply *reply, enum outcome outcome, const char *format, ...);
+/* Its change has ended so; CONFLICT: it was refused before. */
+void reply_settle(struct reply *reply, enum tocsin_status status);
+
 /* If-Match and If-None-Match. */
 struct conditions {
     bool if_match;
@@ -42,8 +60,8 @@ struct conditions {
     uint64_t rev; /* if_match: this one, or CONDITIONS_ANY_REV */
 };
 #define CONDITIONS_ANY_REV UINT64_MAX
-/* OK or UNMATCHED. */
-enum outcome conditions_hold(const struct conditions *conditions, bool there, uint64_t rev,
-                             struct tocsin_why *ret_why);
+/* False: it is refused as UNMATCHED. */
+bool conditions_hold(const struct conditions *conditions, bool there, uint64_t rev,
+                     struct reply *reply);
 
 #endif

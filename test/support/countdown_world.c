@@ -3,16 +3,7 @@
 
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-
-#define MS INT64_C(1000000)
-
-static void on_fatal(void *arg, enum tocsin_status status, const char *why)
-{
-    (void)arg;
-    fail_msg("fatal: %d %s", status, why);
-}
 
 static void tell(struct countdown_world *world, const char *format, ...)
 {
@@ -85,21 +76,10 @@ static enum tocsin_status game_over(void *arg, struct change *change,
 
 void countdown_world_load(struct countdown_world *world)
 {
-    struct engine_limits limits = engine_limits_default;
     struct tocsin_why why = {""};
-    limits.records = 10000;
-    assert_int_equal(engine_create(
-                         &(struct engine_options){
-                             .limits = limits,
-                             .clock = clock_of_manual(&world->clock),
-                             .backend = &world->sim.backend,
-                             .hash_key = {1, 2},
-                             .shared = world->shared,
-                             .on_fatal = on_fatal,
-                         },
-                         &world->engine, &why),
-                     TOCSIN_OK);
-    assert_int_equal(idem_create(world->engine, &idem_limits_default, &world->idem), TOCSIN_OK);
+    assert_int_equal(
+        sim_create_engine(&world->sim, &world->clock, world->shared, &world->engine, &world->idem),
+        TOCSIN_OK);
     assert_int_equal(countdowns_create(
                          &(struct countdowns_options){
                              .engine = world->engine,
@@ -145,8 +125,7 @@ static void start(struct countdown_world *world, bool shared)
     *world = (struct countdown_world){
         .shared = shared,
         .node = "n1",
-        .clock = {.elapsed = {7200 * INT64_C(1000000000)},
-                  .wall = {1704067200 * INT64_C(1000000000)}},
+        .clock = SIM_CLOCK,
         .limits = countdowns_limits_default,
     };
     sim_init(&world->sim);
@@ -187,45 +166,20 @@ void countdown_world_turn(struct countdown_world *world)
     engine_turn(world->engine, &wake);
 }
 
-static int64_t settle(struct countdown_world *world)
-{
-    struct elapsed_time wake;
-    do {
-        sim_finish(&world->sim, world->engine);
-        engine_turn(world->engine, &wake);
-    } while (world->sim.batch != NULL || world->sim.read_count > 0 ||
-             wake.ns <= world->clock.elapsed.ns);
-    return wake.ns;
-}
-
 void countdown_world_settle(struct countdown_world *world)
 {
-    struct tocsin_why why = {""};
-    (void)settle(world);
-    if (engine_check(world->engine, &why) != TOCSIN_OK)
-        fail_msg("the engine: %s", why.text);
+    (void)sim_settle(&world->sim, world->engine, &world->clock);
+    sim_check(world->engine);
 }
 
 void countdown_world_pass(struct countdown_world *world, int64_t ms)
 {
-    int64_t end = world->clock.elapsed.ns + ms * MS;
-    while (world->clock.elapsed.ns < end) {
-        int64_t wake = settle(world);
-        int64_t next = wake < end ? wake : end;
-        clock_manual_advance(&world->clock, next - world->clock.elapsed.ns);
-    }
-    (void)settle(world);
+    sim_pass(&world->sim, world->engine, &world->clock, ms);
 }
 
 void countdown_world_told(struct countdown_world *world, const char *wanted)
 {
-    if (world->log_size > 0)
-        world->log[world->log_size - 1] = '\0';
-    else
-        world->log[0] = '\0';
-    assert_string_equal(world->log, wanted);
-    world->log_size = 0;
-    world->log[0] = '\0';
+    sim_told(world->log, &world->log_size, wanted);
 }
 
 /* ---- calls */
@@ -235,11 +189,7 @@ static void call_done(struct countdown_call *call)
     struct countdown_asked *asked = (struct countdown_asked *)call;
     assert_false(asked->done);
     asked->done = true;
-    assert_true(call->answer.size < sizeof asked->text);
-    if (call->answer.size > 0)
-        memcpy(asked->text, call->answer.data, call->answer.size);
-    asked->text[call->answer.size] = '\0';
-    buffer_release(&call->answer);
+    sim_take_answer(&call->reply, asked->text, sizeof asked->text);
 }
 
 void countdown_ask(struct countdown_world *world, struct countdown_asked *asked,
@@ -249,7 +199,7 @@ void countdown_ask(struct countdown_world *world, struct countdown_asked *asked,
     asked->call.verb = verb;
     asked->call.key = bytes_of(key);
     asked->call.done = call_done;
-    buffer_init(&asked->call.answer, sizeof asked->text);
+    buffer_init(&asked->call.reply.answer, sizeof asked->text);
     countdowns_ask(world->countdowns, &asked->call);
 }
 
@@ -260,7 +210,7 @@ enum outcome countdown_world_ask(struct countdown_world *world, enum countdown_v
     countdown_ask(world, &asked, verb, key);
     countdown_world_settle(world);
     assert_true(asked.done);
-    return asked.call.outcome;
+    return asked.call.reply.outcome;
 }
 
 enum outcome countdown_world_run(struct countdown_world *world, const char *key,
@@ -273,7 +223,7 @@ enum outcome countdown_world_run(struct countdown_world *world, const char *key,
     countdown_ask(world, &asked, COUNTDOWN_START, key);
     countdown_world_settle(world);
     assert_true(asked.done);
-    return asked.call.outcome;
+    return asked.call.reply.outcome;
 }
 
 struct game_wish {
@@ -314,30 +264,16 @@ static void got(void *arg, enum outcome outcome, uint64_t rev, struct bytes json
 {
     (void)rev;
     *(bool *)arg = true;
-    size_t size = outcome == OUTCOME_OK ? json.size : 0;
-    assert_true(size < sizeof seen);
-    if (size > 0)
-        memcpy(seen, json.at, size);
-    seen[size] = '\0';
+    sim_copy(seen, sizeof seen, outcome == OUTCOME_OK ? json : (struct bytes){0});
 }
 
 const char *countdown_world_field(struct countdown_world *world, const char *key, const char *field)
 {
-    static char value[300];
     bool done = false;
     countdowns_get(world->countdowns, bytes_of(key), got, &done);
     countdown_world_settle(world);
     assert_true(done);
-    char name[64];
-    (void)snprintf(name, sizeof name, "\"%s\":", field);
-    const char *at = strstr(seen, name);
-    if (at == NULL)
-        return "";
-    at += strlen(name);
-    bool text = *at == '"';
-    size_t size = strcspn(at + text, text ? "\"" : ",}");
-    (void)snprintf(value, sizeof value, "%.*s", (int)size, at + text);
-    return value;
+    return sim_field(seen, field);
 }
 
 const char *countdown_world_name(const struct countdown_world *world, const char *name)

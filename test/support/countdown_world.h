@@ -9,10 +9,9 @@
 #ifndef TEST_COUNTDOWN_WORLD_H
 #define TEST_COUNTDOWN_WORLD_H
 
-#include "runner.h"
 #include "service/countdown/countdowns.h"
 #include "support/mirror_book.h"
-#include "support/sim_backend.h"
+#include "support/sim_world.h"
 
 enum { COUNTDOWN_LOG_BYTES = 1 << 16 };
 

@@ -5,20 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MS INT64_C(1000000)
-
-static void on_fatal(void *arg, enum tocsin_status status, const char *why)
-{
-    (void)arg;
-    fail_msg("fatal: %d %s", status, why);
-}
-
 int64_t lease_number(const char *json, const char *field)
 {
-    char name[64];
-    (void)snprintf(name, sizeof name, "\"%s\":", field);
-    const char *at = strstr(json, name);
-    return at == NULL || at[strlen(name)] == 'n' ? -1 : strtoll(at + strlen(name), NULL, 10);
+    const char *value = sim_field(json, field);
+    return value[0] == '\0' || value[0] == 'n' ? -1 : strtoll(value, NULL, 10);
 }
 
 static void on_event(void *arg, const struct store_event *event)
@@ -40,20 +30,10 @@ static void on_event(void *arg, const struct store_event *event)
 
 void lease_world_again(struct lease_world *world)
 {
-    struct engine_limits limits = engine_limits_default;
     struct tocsin_why why = {""};
-    limits.records = 10000;
-    assert_int_equal(engine_create(
-                         &(struct engine_options){
-                             .limits = limits,
-                             .clock = clock_of_manual(&world->clock),
-                             .backend = &world->sim.backend,
-                             .hash_key = {1, 2},
-                             .on_fatal = on_fatal,
-                         },
-                         &world->engine, &why),
-                     TOCSIN_OK);
-    assert_int_equal(idem_create(world->engine, &idem_limits_default, &world->idem), TOCSIN_OK);
+    assert_int_equal(
+        sim_create_engine(&world->sim, &world->clock, false, &world->engine, &world->idem),
+        TOCSIN_OK);
     assert_int_equal(leases_create(world->engine, world->idem, &world->limits,
                                    (struct siphash_key){3, 4}, &world->leases),
                      TOCSIN_OK);
@@ -67,8 +47,7 @@ void lease_world_again(struct lease_world *world)
 void lease_world_start(struct lease_world *world)
 {
     *world = (struct lease_world){
-        .clock = {.elapsed = {7200 * INT64_C(1000000000)},
-                  .wall = {1704067200 * INT64_C(1000000000)}},
+        .clock = SIM_CLOCK,
         .limits = leases_limits_default,
     };
     sim_init(&world->sim);
@@ -86,7 +65,7 @@ void lease_world_crash(struct lease_world *world)
     world->engine = NULL;
     for (size_t i = 0; i < LEASE_SLOTS; i++) {
         if (world->slots[i].used)
-            buffer_release(&world->slots[i].call.answer);
+            buffer_release(&world->slots[i].call.reply.answer);
         world->slots[i].used = false;
     }
     sim_crash(&world->sim);
@@ -104,41 +83,20 @@ void lease_world_turn(struct lease_world *world)
     engine_turn(world->engine, &wake);
 }
 
-static int64_t settle(struct lease_world *world)
-{
-    struct elapsed_time wake;
-    do {
-        sim_finish(&world->sim, world->engine);
-        engine_turn(world->engine, &wake);
-    } while (world->sim.batch != NULL || world->sim.read_count > 0 ||
-             wake.ns <= world->clock.elapsed.ns);
-    return wake.ns;
-}
-
 void lease_world_settle(struct lease_world *world)
 {
-    struct tocsin_why why = {""};
-    (void)settle(world);
-    if (engine_check(world->engine, &why) != TOCSIN_OK)
-        fail_msg("the engine: %s", why.text);
+    (void)sim_settle(&world->sim, world->engine, &world->clock);
+    sim_check(world->engine);
 }
 
 void lease_world_pass(struct lease_world *world, int64_t ms)
 {
-    int64_t end = world->clock.elapsed.ns + ms * MS;
-    while (world->clock.elapsed.ns < end) {
-        int64_t wake = settle(world);
-        int64_t next = wake < end ? wake : end;
-        clock_manual_advance(&world->clock, next - world->clock.elapsed.ns);
-    }
-    (void)settle(world);
+    sim_pass(&world->sim, world->engine, &world->clock, ms);
 }
 
 void lease_world_told(struct lease_world *world, const char *wanted)
 {
-    world->log[world->log_size > 0 ? world->log_size - 1 : 0] = '\0';
-    assert_string_equal(world->log, wanted);
-    world->log_size = 0;
+    sim_told(world->log, &world->log_size, wanted);
 }
 
 /* ---- calls */
@@ -152,14 +110,10 @@ static void call_done(struct lease_call *call)
     assert_true(asked->used && !asked->done);
     asked->done = true;
     asked->used = false;
-    assert_true(call->answer.size < sizeof asked->text);
-    if (call->answer.size > 0)
-        memcpy(asked->text, call->answer.data, call->answer.size);
-    asked->text[call->answer.size] = '\0';
+    sim_take_answer(&call->reply, asked->text, sizeof asked->text);
     asked->fence = (uint64_t)lease_number(asked->text, "fence");
     asked->expires_ms = lease_number(asked->text, "expires_ms");
     asked->acquired_ms = lease_number(asked->text, "acquired_ms");
-    buffer_release(&call->answer);
     if (!asked->gone && world->on_answer != NULL)
         world->on_answer(world, asked);
 }
@@ -179,7 +133,7 @@ static struct lease_asked *begin(struct lease_world *world, enum lease_verb verb
         asked->call.name = bytes_of(asked->name);
         asked->call.holder = bytes_of(asked->holder);
         asked->call.done = call_done;
-        buffer_init(&asked->call.answer, sizeof asked->text);
+        buffer_init(&asked->call.reply.answer, sizeof asked->text);
         return asked;
     }
     return NULL;
@@ -228,5 +182,5 @@ void lease_asked_gone(struct lease_asked *asked)
     if (!leases_gone(asked->world->leases, &asked->call))
         return;
     asked->used = false;
-    buffer_release(&asked->call.answer);
+    buffer_release(&asked->call.reply.answer);
 }

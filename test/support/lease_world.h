@@ -7,9 +7,8 @@
 #ifndef TEST_LEASE_WORLD_H
 #define TEST_LEASE_WORLD_H
 
-#include "runner.h"
 #include "service/lease/leases.h"
-#include "support/sim_backend.h"
+#include "support/sim_world.h"
 
 enum { LEASE_LOG_BYTES = 1 << 16, LEASE_WORD_BYTES = 32, LEASE_SLOTS = 64 };
 

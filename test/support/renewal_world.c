@@ -7,14 +7,6 @@
 
 #include "service/renewal/renewals_inside.h"
 
-#define MS INT64_C(1000000)
-
-static void on_fatal(void *arg, enum tocsin_status status, const char *why)
-{
-    (void)arg;
-    fail_msg("fatal: %d %s", status, why);
-}
-
 static void told(void *arg, struct bytes id, enum renewal_state state, const char *why)
 {
     struct renewal_world *world = arg;
@@ -131,21 +123,11 @@ static void spy_close(void *self, uint32_t wait_ms)
 
 void renewal_world_again(struct renewal_world *world)
 {
-    struct engine_limits limits = engine_limits_default;
     struct tocsin_why why = {""};
-    limits.records = 100000;
     spied = world;
-    assert_int_equal(engine_create(
-                         &(struct engine_options){
-                             .limits = limits,
-                             .clock = clock_of_manual(&world->clock),
-                             .backend = &world->sim.backend,
-                             .hash_key = {1, 2},
-                             .on_fatal = on_fatal,
-                         },
-                         &world->engine, &why),
-                     TOCSIN_OK);
-    assert_int_equal(idem_create(world->engine, &idem_limits_default, &world->idem), TOCSIN_OK);
+    assert_int_equal(
+        sim_create_engine(&world->sim, &world->clock, false, &world->engine, &world->idem),
+        TOCSIN_OK);
     struct renewals_options options = {
         .engine = world->engine,
         .idem = world->idem,
@@ -173,8 +155,7 @@ void renewal_world_again(struct renewal_world *world)
 void renewal_world_init(struct renewal_world *world, enum beats_type beats)
 {
     *world = (struct renewal_world){
-        .clock = {.elapsed = {7200 * INT64_C(1000000000)},
-                  .wall = {1704067200 * INT64_C(1000000000)}},
+        .clock = SIM_CLOCK,
         .limits = renewals_limits_default,
         .defaults = {.ttl_ms = 300000, .every_ms = 30000, .least_every_ms = 100},
         .beats = beats,
@@ -207,7 +188,7 @@ static void forget_calls(struct renewal_world *world)
 {
     for (size_t i = 0; i < world->asked_count; i++) {
         struct renewal_call *call = &world->asked[i]->call;
-        buffer_release(&call->answer);
+        buffer_release(&call->reply.answer);
         free(call->spec);
         if (call->made != NULL)
             renewal_release(call->made);
@@ -239,42 +220,21 @@ void renewal_world_release(struct renewal_world *world)
     sim_release(&world->sim);
 }
 
-static int64_t settle(struct renewal_world *world)
-{
-    struct elapsed_time wake;
-    do {
-        sim_finish(&world->sim, world->engine);
-        engine_turn(world->engine, &wake);
-    } while (world->sim.batch != NULL || world->sim.read_count > 0 ||
-             wake.ns <= world->clock.elapsed.ns);
-    return wake.ns;
-}
-
 void renewal_world_settle(struct renewal_world *world)
 {
-    struct tocsin_why why = {""};
-    (void)settle(world);
+    (void)sim_settle(&world->sim, world->engine, &world->clock);
     assert_false(renewals_recovering(world->renewals));
-    if (engine_check(world->engine, &why) != TOCSIN_OK)
-        fail_msg("the engine: %s", why.text);
+    sim_check(world->engine);
 }
 
 void renewal_world_pass(struct renewal_world *world, int64_t ms)
 {
-    int64_t end = world->clock.elapsed.ns + ms * MS;
-    while (world->clock.elapsed.ns < end) {
-        int64_t wake = settle(world);
-        int64_t next = wake < end ? wake : end;
-        clock_manual_advance(&world->clock, next - world->clock.elapsed.ns);
-    }
-    (void)settle(world);
+    sim_pass(&world->sim, world->engine, &world->clock, ms);
 }
 
 void renewal_world_told(struct renewal_world *world, const char *wanted)
 {
-    world->log[world->log_size > 0 ? world->log_size - 1 : 0] = '\0';
-    assert_string_equal(world->log, wanted);
-    world->log_size = 0;
+    sim_told(world->log, &world->log_size, wanted);
 }
 
 /* ---- calls */
@@ -291,11 +251,7 @@ static void call_done(struct renewal_call *call)
     assert_true(i < world->asked_count); /* once */
     world->asked[i] = world->asked[--world->asked_count];
     asked->done = true;
-    assert_true(call->answer.size < sizeof asked->text);
-    if (call->answer.size > 0)
-        memcpy(asked->text, call->answer.data, call->answer.size);
-    asked->text[call->answer.size] = '\0';
-    buffer_release(&call->answer);
+    sim_take_answer(&call->reply, asked->text, sizeof asked->text);
     if (asked->on_done != NULL)
         asked->on_done(asked);
 }
@@ -315,7 +271,7 @@ void renewal_begin(struct renewal_world *world, struct renewal_asked *asked, enu
     if (spec != NULL && renewal_spec_read(bytes_of(spec), &world->defaults, &asked->call.spec, NULL,
                                           &why) != TOCSIN_OK)
         fail_msg("%s: %s", spec, why.text);
-    buffer_init(&asked->call.answer, sizeof asked->text);
+    buffer_init(&asked->call.reply.answer, sizeof asked->text);
     renewals_ask(world->renewals, &asked->call);
 }
 
@@ -326,7 +282,7 @@ static enum outcome ask(struct renewal_world *world, enum renewal_verb verb, con
     renewal_begin(world, &renewal_said, verb, id, spec);
     renewal_world_settle(world);
     assert_true(renewal_said.done);
-    return renewal_said.call.outcome;
+    return renewal_said.call.reply.outcome;
 }
 
 enum outcome renewal_ask(struct renewal_world *world, enum renewal_verb verb, const char *id)
@@ -366,35 +322,21 @@ static void got(void *arg, enum outcome outcome, uint64_t rev, struct bytes json
 {
     (void)rev;
     *(bool *)arg = true;
-    size_t size = outcome == OUTCOME_OK ? json.size : 0;
-    assert_true(size < sizeof seen);
-    if (size > 0)
-        memcpy(seen, json.at, size);
-    seen[size] = '\0';
+    sim_copy(seen, sizeof seen, outcome == OUTCOME_OK ? json : (struct bytes){0});
 }
 
 const char *renewal_json(struct renewal_world *world, const char *id)
 {
     bool done = false;
     renewals_get(world->renewals, bytes_of(id), got, &done);
-    (void)settle(world);
+    (void)sim_settle(&world->sim, world->engine, &world->clock);
     assert_true(done);
     return seen;
 }
 
 const char *renewal_field(struct renewal_world *world, const char *id, const char *field)
 {
-    static char value[300];
-    char name[64];
-    (void)snprintf(name, sizeof name, "\"%s\":", field);
-    const char *at = strstr(renewal_json(world, id), name);
-    if (at == NULL)
-        return "";
-    at += strlen(name);
-    bool text = *at == '"';
-    size_t size = strcspn(at + text, text ? "\"" : ",}");
-    (void)snprintf(value, sizeof value, "%.*s", (int)size, at + text);
-    return value;
+    return sim_field(renewal_json(world, id), field);
 }
 
 struct renewals_stats renewal_stats(const struct renewal_world *world)

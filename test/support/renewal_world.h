@@ -8,10 +8,9 @@
 #ifndef TEST_RENEWAL_WORLD_H
 #define TEST_RENEWAL_WORLD_H
 
-#include "runner.h"
 #include "service/renewal/mock_client.h"
 #include "service/renewal/renewals.h"
-#include "support/sim_backend.h"
+#include "support/sim_world.h"
 
 enum { SPY_JOBS_MAX = 4096, WORLD_CALLS_MAX = 256, RENEWAL_TEXT_BYTES = 8192 };
 

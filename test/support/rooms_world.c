@@ -73,12 +73,6 @@ void rooms_world_think(struct rooms_world *world, int point)
 
 /* ---- life */
 
-static void on_fatal(void *arg, enum tocsin_status status, const char *why)
-{
-    (void)arg;
-    fail_msg("fatal: %d %s", status, why);
-}
-
 static void on_store(void *arg, const struct store_batch *batch)
 {
     struct rooms_world *world = arg;
@@ -88,18 +82,10 @@ static void on_store(void *arg, const struct store_batch *batch)
 
 void rooms_world_load(struct rooms_world *world)
 {
-    struct engine_limits limits = engine_limits_default;
     struct tocsin_why why = {""};
-    limits.records = 10000;
-    assert_int_equal(engine_create(&(struct engine_options){.limits = limits,
-                                                            .clock = clock_of_manual(&world->clock),
-                                                            .backend = &world->sim.backend,
-                                                            .hash_key = {1, 2},
-                                                            .shared = world->shared,
-                                                            .on_fatal = on_fatal},
-                                   &world->engine, &why),
-                     TOCSIN_OK);
-    assert_int_equal(idem_create(world->engine, &idem_limits_default, &world->idem), TOCSIN_OK);
+    assert_int_equal(
+        sim_create_engine(&world->sim, &world->clock, world->shared, &world->engine, &world->idem),
+        TOCSIN_OK);
     assert_int_equal(countdowns_create(
                          &(struct countdowns_options){
                              .engine = world->engine,
@@ -139,8 +125,7 @@ static void start(struct rooms_world *world, bool shared)
 {
     memset(world, 0, sizeof *world);
     world->shared = shared;
-    world->clock.elapsed.ns = 7200 * INT64_C(1000000000);
-    world->clock.wall.ns = 1704067200 * INT64_C(1000000000);
+    world->clock = (struct clock_manual)SIM_CLOCK;
     world->limits = rooms_limits_default;
     world->chance = 42;
     sim_init(&world->sim);
@@ -188,15 +173,8 @@ void rooms_world_release(struct rooms_world *world)
 
 void rooms_world_settle(struct rooms_world *world)
 {
-    struct tocsin_why why = {""};
-    struct elapsed_time wake;
-    do {
-        sim_finish(&world->sim, world->engine);
-        engine_turn(world->engine, &wake);
-    } while (world->sim.batch != NULL || world->sim.read_count > 0 ||
-             wake.ns <= world->clock.elapsed.ns);
-    if (engine_check(world->engine, &why) != TOCSIN_OK)
-        fail_msg("the engine: %s", why.text);
+    (void)sim_settle(&world->sim, world->engine, &world->clock);
+    sim_check(world->engine);
     if (world->judge.verdict[0] != '\0' && !world->unjudged)
         fail_msg("the judge: %s", world->judge.verdict);
 }

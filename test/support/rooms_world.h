@@ -7,10 +7,9 @@
 #ifndef TEST_ROOMS_WORLD_H
 #define TEST_ROOMS_WORLD_H
 
-#include "runner.h"
 #include "service/gomoku/rooms.h"
 #include "support/rooms_judge.h"
-#include "support/sim_backend.h"
+#include "support/sim_world.h"
 
 enum { HEARD_MAX = 4096, JOBS_MAX = 256, WORLD_ID_BYTES = ROOM_ID_BYTES + 1 };
 

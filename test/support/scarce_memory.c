@@ -43,3 +43,28 @@ bool scarce_off(void)
     scarce.on = false;
     return was;
 }
+
+int64_t scarce_settle(struct sim_backend *sim, struct engine *engine,
+                      const struct clock_manual *clock)
+{
+    struct elapsed_time wake;
+    do {
+        scarce.on = true;
+        engine_turn(engine, &wake);
+        scarce.on = false;
+        if (sim->read_count > 0) {
+            sim_read_run(sim, 0);
+            scarce.on = true;
+            sim_read_done(sim, engine, 0);
+            scarce.on = false;
+        }
+        if (sim->batch != NULL) {
+            sim_store(sim);
+            scarce.on = true;
+            sim_commit(sim, engine, TOCSIN_OK);
+            scarce.on = false;
+        }
+    } while (sim->batch != NULL || sim->read_count > 0 || !engine_idle(engine) ||
+             wake.ns <= clock->elapsed.ns);
+    return wake.ns;
+}

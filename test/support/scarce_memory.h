@@ -10,6 +10,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "support/sim_backend.h"
+
 struct scarcity {
     bool on;
     uint64_t asked;
@@ -22,5 +24,9 @@ extern struct scarcity scarce;
 
 /* There is enough from here on, for the test itself; whether it was scarce, to put back. */
 bool scarce_off(void);
+
+/* As sim_settle: only the service and the engine are short of memory, not the disk. */
+int64_t scarce_settle(struct sim_backend *sim, struct engine *engine,
+                      const struct clock_manual *clock);
 
 #endif

@@ -93,8 +93,8 @@ static bool try(enum outcome wanted)
     asked_begin(&script_world, &script_asked);
     script_settle();
     assert_true(script_asked.done);
-    if (script_asked.call.outcome != OUTCOME_OVERLOADED) {
-        assert_int_equal(script_asked.call.outcome, wanted);
+    if (script_asked.call.reply.outcome != OUTCOME_OVERLOADED) {
+        assert_int_equal(script_asked.call.reply.outcome, wanted);
         assert_true(wanted >= OUTCOME_INVALID ||
                     script_asked.text[strlen(script_asked.text) - 1] == '}');
         return true;

@@ -1,17 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "support/tasks_world.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define MS INT64_C(1000000)
-
-static void on_fatal(void *arg, enum tocsin_status status, const char *why)
-{
-    (void)arg;
-    fail_msg("fatal: %d %s", status, why);
-}
 
 static void count(void *arg, enum tasks_count what, uint64_t n)
 {
@@ -27,20 +20,8 @@ static uint64_t chance(void *arg)
 
 static enum tocsin_status create(struct tasks_world *world)
 {
-    struct engine_limits limits = engine_limits_default;
-    struct tocsin_why why = {""};
-    limits.records = 100000;
-    enum tocsin_status status = engine_create(
-        &(struct engine_options){
-            .limits = limits,
-            .clock = clock_of_manual(&world->clock),
-            .backend = &world->sim.backend,
-            .hash_key = {1, 2},
-            .on_fatal = on_fatal,
-        },
-        &world->engine, &why);
-    if (status == TOCSIN_OK)
-        status = idem_create(world->engine, &idem_limits_default, &world->idem);
+    enum tocsin_status status =
+        sim_create_engine(&world->sim, &world->clock, false, &world->engine, &world->idem);
     if (status == TOCSIN_OK)
         status = tasks_create(
             &(struct tasks_options){
@@ -78,8 +59,7 @@ void tasks_world_again(struct tasks_world *world)
 void tasks_world_start(struct tasks_world *world)
 {
     *world = (struct tasks_world){
-        .clock = {.elapsed = {7200 * INT64_C(1000000000)},
-                  .wall = {1704067200 * INT64_C(1000000000)}},
+        .clock = SIM_CLOCK,
         .limits = tasks_limits_default,
         .chance = 42,
     };
@@ -129,15 +109,8 @@ void tasks_world_turn(struct tasks_world *world)
 
 void tasks_world_settle(struct tasks_world *world)
 {
-    struct tocsin_why why = {""};
-    struct elapsed_time wake;
-    do {
-        sim_finish(&world->sim, world->engine);
-        engine_turn(world->engine, &wake);
-    } while (world->sim.batch != NULL || world->sim.read_count > 0 ||
-             wake.ns <= world->clock.elapsed.ns);
-    if (engine_check(world->engine, &why) != TOCSIN_OK)
-        fail_msg("the engine: %s", why.text);
+    (void)sim_settle(&world->sim, world->engine, &world->clock);
+    sim_check(world->engine);
 }
 
 void tasks_world_pass(struct tasks_world *world, int64_t ms)
@@ -148,21 +121,12 @@ void tasks_world_pass(struct tasks_world *world, int64_t ms)
 
 /* ---- calls */
 
-static void copy(char *to, size_t room, struct bytes from)
-{
-    assert_true(from.size < room);
-    if (from.size > 0)
-        memcpy(to, from.at, from.size);
-    to[from.size] = '\0';
-}
-
 static void call_done(struct tasks_call *call)
 {
     struct asked *asked = (struct asked *)call;
     assert_false(asked->done);
     asked->done = true;
-    copy(asked->text, sizeof asked->text, (struct bytes){call->answer.data, call->answer.size});
-    buffer_release(&call->answer);
+    sim_take_answer(&call->reply, asked->text, sizeof asked->text);
 }
 
 void asked_init(struct asked *asked, enum tasks_verb verb, const char *id, const char *json)
@@ -172,7 +136,7 @@ void asked_init(struct asked *asked, enum tasks_verb verb, const char *id, const
     asked->call.id = bytes_of(id);
     asked->call.ttl_ms = 30000;
     asked->call.done = call_done;
-    buffer_init(&asked->call.answer, ASKED_TEXT_MAX);
+    buffer_init(&asked->call.reply.answer, ASKED_TEXT_MAX);
     if (json == NULL)
         return;
     struct tocsin_why why;
@@ -195,7 +159,7 @@ enum outcome tasks_world_ask(struct tasks_world *world, enum tasks_verb verb, co
     asked_begin(world, asked);
     tasks_world_settle(world);
     assert_true(asked->done);
-    enum outcome outcome = asked->call.outcome;
+    enum outcome outcome = asked->call.reply.outcome;
     free(asked);
     return outcome;
 }
@@ -212,7 +176,7 @@ static void text_after(const char *text, const char *key, char *to, size_t room)
 {
     const char *at = strstr(text, key);
     const char *start = at == NULL ? "" : at + strlen(key);
-    copy(to, room, (struct bytes){start, strcspn(start, "\"")});
+    sim_copy(to, room, (struct bytes){start, strcspn(start, "\"")});
 }
 
 static void lease_done(struct tasks_lease *lease)
@@ -220,7 +184,8 @@ static void lease_done(struct tasks_lease *lease)
     struct leased *leased = (struct leased *)lease;
     assert_false(leased->done);
     leased->done = true;
-    copy(leased->text, sizeof leased->text, (struct bytes){lease->answer.data, lease->answer.size});
+    sim_copy(leased->text, sizeof leased->text,
+             (struct bytes){lease->answer.data, lease->answer.size});
     buffer_release(&lease->answer);
     leased->count = 0;
     for (const char *at = leased->text; (at = strstr(at, "\"run\":")) != NULL; at++)
@@ -263,7 +228,7 @@ static void got(void *arg, enum outcome outcome, uint64_t rev, struct bytes json
 {
     (void)rev;
     *(bool *)arg = true;
-    copy(seen, sizeof seen, outcome == OUTCOME_OK ? json : (struct bytes){0});
+    sim_copy(seen, sizeof seen, outcome == OUTCOME_OK ? json : (struct bytes){0});
 }
 
 const char *tasks_world_task(struct tasks_world *world, const char *id)

@@ -7,9 +7,8 @@
 #ifndef TEST_TASKS_WORLD_H
 #define TEST_TASKS_WORLD_H
 
-#include "runner.h"
 #include "service/task/tasks.h"
-#include "support/sim_backend.h"
+#include "support/sim_world.h"
 
 enum { ASKED_TEXT_MAX = 8192 };
 

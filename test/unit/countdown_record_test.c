@@ -97,9 +97,9 @@ TEST(C_15_two_starts_at_once_are_one_countdown)
     countdown_ask(&world, &second, COUNTDOWN_START, "a");
     countdown_ask(&world, &foreign, COUNTDOWN_START, "a");
     countdown_world_settle(&world);
-    assert_int_equal(first.call.outcome, OUTCOME_MADE);
-    assert_int_equal(second.call.outcome, OUTCOME_OK);
-    assert_int_equal(foreign.call.outcome, OUTCOME_CONFLICTING);
+    assert_int_equal(first.call.reply.outcome, OUTCOME_MADE);
+    assert_int_equal(second.call.reply.outcome, OUTCOME_OK);
+    assert_int_equal(foreign.call.reply.outcome, OUTCOME_CONFLICTING);
     told("started a v\ntick a 3"); /* one tick at once, not two */
     field_is("a", "owner", "me");
     countdown_world_pass(&world, SECOND);

@@ -32,7 +32,7 @@ static void ask(enum countdown_verb verb, const char *key, enum outcome wanted)
     if (!asked.done)
         countdown_world_settle(&world);
     assert_true(asked.done);
-    assert_int_equal(asked.call.outcome, wanted);
+    assert_int_equal(asked.call.reply.outcome, wanted);
 }
 
 static void field_is(const char *key, const char *field, const char *wanted)
@@ -262,7 +262,8 @@ TEST(C_12_a_claim_under_way_beats_a_pause_if_it_becomes_durable_and_only_then)
         assert_false(asked.done);
         sim_commit(&world.sim, world.engine, fails ? TOCSIN_UNAVAILABLE : TOCSIN_OK);
         assert_true(asked.done);
-        assert_int_equal(asked.call.outcome, fails ? OUTCOME_UNAVAILABLE : OUTCOME_CONFLICTING);
+        assert_int_equal(asked.call.reply.outcome,
+                         fails ? OUTCOME_UNAVAILABLE : OUTCOME_CONFLICTING);
         name_is("countdown:holder:a", fails ? "" : "n1");
         countdown_world_pass(&world, 2 * SECOND);
         told("started a v1\ntick a 1\ntimeout a v1");

@@ -86,7 +86,7 @@ TEST(C_02_a_deadline_in_the_past_times_out_at_once_without_a_tick)
     asked.call.at_ms = 1000;
     countdown_ask(&world, &asked, COUNTDOWN_START, "a");
     countdown_world_settle(&world);
-    assert_int_equal(asked.call.outcome, OUTCOME_MADE);
+    assert_int_equal(asked.call.reply.outcome, OUTCOME_MADE);
     told("started a v\ntimeout a v");
     countdown_world_release(&world);
 }
@@ -116,7 +116,7 @@ TEST(C_19_nothing_is_told_before_it_is_durable)
     told("tick a 2");
     sim_commit(&world.sim, world.engine, TOCSIN_NO_SPACE);
     countdown_world_settle(&world);
-    assert_int_equal(stop.call.outcome, OUTCOME_NO_SPACE);
+    assert_int_equal(stop.call.reply.outcome, OUTCOME_NO_SPACE);
     told("");
     countdown_world_pass(&world, 2 * SECOND);
     told("tick a 1\ntimeout a v");
@@ -159,8 +159,8 @@ TEST(C_17_the_same_version_is_not_anothers)
         asked.call.owner = bytes_of(others[i][0]);
         countdown_ask(&world, &asked, COUNTDOWN_START, "a");
         countdown_world_settle(&world);
-        assert_int_equal(asked.call.outcome, OUTCOME_CONFLICTING);
-        assert_string_equal(asked.call.why.text,
+        assert_int_equal(asked.call.reply.outcome, OUTCOME_CONFLICTING);
+        assert_string_equal(asked.call.reply.why.text,
                             "version: it is there with owner \"me\" and kind \"event\": with "
                             "another owner or kind it needs another version");
         told("");
@@ -406,7 +406,7 @@ TEST(those_of_a_service_are_its_own)
     struct countdown_asked asked = start_for("v", "game", SECOND);
     countdown_ask(&world, &asked, COUNTDOWN_START, "x");
     countdown_world_settle(&world);
-    assert_int_equal(asked.call.outcome, OUTCOME_CONFLICTING);
+    assert_int_equal(asked.call.reply.outcome, OUTCOME_CONFLICTING);
     field_is("x", "state", "");
     countdown_world_release(&world);
 }

@@ -71,7 +71,7 @@ static void on_answer(struct lease_world *of, struct lease_asked *asked)
     int holder = asked->holder[0] == '\0' ? 0 : number(asked->holder);
     struct belief *belief = &life.beliefs[name][holder];
     (void)of;
-    switch (asked->call.outcome) {
+    switch (asked->call.reply.outcome) {
     case OUTCOME_MADE:
         life.granted++;
         belief->fence = asked->fence;

@@ -30,6 +30,9 @@ struct node {
     _Atomic int64_t before_ns; /* of the last answer */
 };
 
+static struct redis_server server;
+static struct node one;
+
 static struct elapsed_time node_elapsed(void *arg)
 {
     struct node *node = arg;
@@ -51,14 +54,14 @@ static void sampled(void *arg, struct elapsed_time before, struct elapsed_time a
     atomic_fetch_add(&node->samples, 1);
 }
 
-static void node_start(struct node *node, const struct redis_server *server, const char *name)
+static void node_start(struct node *node, const char *name)
 {
     struct tocsin_why why = {""};
     char address[32];
     *node = (struct node){.clock = {.elapsed = node_elapsed, .arg = node}};
     (void)snprintf(address, sizeof address, "10.0.0.1:%s", name + 1);
     enum tocsin_status status = owner_create(
-        &(struct owner_options){.where = {.host = bytes_of("127.0.0.1"), .port = server->port},
+        &(struct owner_options){.where = {.host = bytes_of("127.0.0.1"), .port = server.port},
                                 .node = name,
                                 .address = address,
                                 .lease_ms = LEASE,
@@ -105,26 +108,38 @@ static void win(struct node *node)
     UNTIL(owner_holds(node->owner));
 }
 
-static long long ask(const struct redis_server *server, const char *command)
+static long long ask(const char *command)
 {
-    return redis_server_ask(server, NULL, command);
+    return redis_server_ask(&server, NULL, command);
+}
+
+/* One node, which holds the lease. */
+static void begin(void)
+{
+    redis_server_start(&server, PLAIN);
+    node_start(&one, "n1");
+    win(&one);
+}
+
+static void end(void)
+{
+    owner_destroy(one.owner);
+    redis_server_stop(&server);
 }
 
 /* ---- winning */
 
 TEST(the_first_wins_and_the_second_sees_who_and_where)
 {
-    struct redis_server server;
-    struct node one;
     struct node two;
     redis_server_start(&server, PLAIN);
-    node_start(&one, &server, "n1");
+    node_start(&one, "n1");
     UNTIL(look(&one).reached);
     assert_false(look(&one).held);
-    assert_int_equal(ask(&server, "EXISTS " LEASE_KEY_NAME), 0); /* who only looks takes nothing */
+    assert_int_equal(ask("EXISTS " LEASE_KEY_NAME), 0); /* who only looks takes nothing */
     win(&one);
     owner_tell_epoch(one.owner, 7);
-    node_start(&two, &server, "n2");
+    node_start(&two, "n2");
     owner_race(two.owner, 0);
     UNTIL(look(&two).held && look(&two).epoch == 7);
     struct owner_state state = look(&two);
@@ -137,8 +152,7 @@ TEST(the_first_wins_and_the_second_sees_who_and_where)
     assert_true(atomic_load(&one.samples) > 0);
     assert_true(atomic_load(&one.redis_us) / 1000000 - time(NULL) < 60);
     owner_destroy(two.owner);
-    owner_destroy(one.owner);
-    redis_server_stop(&server);
+    end();
 }
 
 static struct node *holder(struct node *nodes, size_t count)
@@ -152,11 +166,10 @@ static struct node *holder(struct node *nodes, size_t count)
 
 TEST(of_eight_that_race_one_wins_and_nobody_beside_it)
 {
-    struct redis_server server;
     struct node nodes[8];
     redis_server_start(&server, PLAIN);
     for (size_t i = 0; i < 8; i++)
-        node_start(&nodes[i], &server, "n1"); /* of one name: the token tells them apart */
+        node_start(&nodes[i], "n1"); /* of one name: the token tells them apart */
     for (size_t i = 0; i < 8; i++)
         owner_race(nodes[i].owner, 0);
     for (unsigned round = 0; round < 4; round++) {
@@ -176,23 +189,18 @@ TEST(of_eight_that_race_one_wins_and_nobody_beside_it)
     }
     for (size_t i = 0; i < 8; i++)
         owner_destroy(nodes[i].owner);
-    assert_int_equal(ask(&server, "EXISTS " LEASE_KEY_NAME), 0);
+    assert_int_equal(ask("EXISTS " LEASE_KEY_NAME), 0);
     redis_server_stop(&server);
 }
 
 TEST(it_is_renewed_for_longer_than_a_lease)
 {
-    struct redis_server server;
-    struct node one;
-    redis_server_start(&server, PLAIN);
-    node_start(&one, &server, "n1");
-    win(&one);
+    begin();
     int64_t first_ns = owner_until_ns(one.owner);
     UNTIL(owner_until_ns(one.owner) > first_ns + 2 * LEASE * MS);
     assert_int_equal(look(&one).won, 1);
     assert_int_equal(look(&one).lost, 0);
-    owner_destroy(one.owner);
-    redis_server_stop(&server);
+    end();
 }
 
 /* Whoever must make room is the owner. */
@@ -200,55 +208,45 @@ TEST(a_redis_that_is_full_gives_and_keeps_the_lease)
 {
     static const char *const full[] = {"--maxmemory", "1", "--maxmemory-policy", "noeviction",
                                        NULL};
-    struct redis_server server;
-    struct node one;
     struct node two;
     redis_server_start(&server, full);
-    assert_int_equal(ask(&server, "SET a b"), -1); /* … and it is */
-    assert_int_equal(ask(&server, "EXISTS a"), 0);
-    node_start(&one, &server, "n1");
+    assert_int_equal(ask("SET a b"), -1); /* … and it is */
+    assert_int_equal(ask("EXISTS a"), 0);
+    node_start(&one, "n1");
     win(&one);
     owner_tell_epoch(one.owner, 7);
     UNTIL(look(&one).epoch == 7);
     int64_t first_ns = owner_until_ns(one.owner);
     UNTIL(owner_until_ns(one.owner) > first_ns + 2 * LEASE * MS);
     assert_int_equal(look(&one).lost + look(&one).renew_failures, 0);
-    long long left_ms = ask(&server, "PTTL " LEASE_KEY_NAME);
+    long long left_ms = ask("PTTL " LEASE_KEY_NAME);
     assert_true(left_ms > 0 && left_ms <= LEASE);
-    node_start(&two, &server, "n2");
+    node_start(&two, "n2");
     owner_give_up(one.owner);
     win(&two);
     owner_destroy(two.owner);
-    owner_destroy(one.owner);
-    redis_server_stop(&server);
+    end();
 }
 
 TEST(a_lease_counts_from_before_it_was_asked_for_and_a_tenth_is_left_over)
 {
-    struct redis_server server;
-    struct node one;
-    redis_server_start(&server, PLAIN);
-    node_start(&one, &server, "n1");
-    win(&one);
+    begin();
     for (unsigned i = 0; i < 3; i++) {
         int64_t last_ns = owner_until_ns(one.owner);
         UNTIL(owner_until_ns(one.owner) > last_ns);
         UNTIL(owner_until_ns(one.owner) == atomic_load(&one.before_ns) + LEASE * MS / 10 * 9);
     }
-    owner_destroy(one.owner);
-    redis_server_stop(&server);
+    end();
 }
 
 /* ---- ending */
 
 TEST(what_is_given_up_goes_to_the_next_at_once)
 {
-    struct redis_server server;
-    struct node one;
     struct node two;
     redis_server_start(&server, PLAIN);
-    node_start(&one, &server, "n1");
-    node_start(&two, &server, "n2");
+    node_start(&one, "n1");
+    node_start(&two, "n2");
     win(&one);
     owner_race(two.owner, 0);
     UNTIL(look(&two).held);
@@ -260,38 +258,30 @@ TEST(what_is_given_up_goes_to_the_next_at_once)
     assert_int_equal(look(&one).lost, 0);
     UNTIL(strcmp(look(&one).node, "n2") == 0);
     owner_destroy(two.owner);
-    owner_destroy(one.owner);
-    redis_server_stop(&server);
+    end();
 }
 
 /* As kill -9 leaves it: a lease that nobody renews. */
 TEST(a_lease_that_nobody_renews_is_taken_when_it_ends)
 {
-    struct redis_server server;
-    struct node one;
     redis_server_start(&server, PLAIN);
-    (void)ask(&server, "SET " LEASE_KEY_NAME
-                       " {\"token\":\"00\",\"node\":\"n9\",\"address\":\"10.0.0.9:1\",\"epoch\":3}"
-                       " PX 700");
+    (void)ask("SET " LEASE_KEY_NAME
+              " {\"token\":\"00\",\"node\":\"n9\",\"address\":\"10.0.0.9:1\",\"epoch\":3}"
+              " PX 700");
     int64_t from_ms = elapsed_ms();
-    node_start(&one, &server, "n1");
+    node_start(&one, "n1");
     owner_race(one.owner, 0);
     UNTIL(strcmp(look(&one).node, "n9") == 0);
     assert_int_equal(look(&one).epoch, 3);
     UNTIL(owner_holds(one.owner));
     assert_true(elapsed_ms() - from_ms >= 690);
-    owner_destroy(one.owner);
-    redis_server_stop(&server);
+    end();
 }
 
 /* The process was stopped: its clock has gone on, and Redis's too. */
 TEST(a_pause_longer_than_the_lease_ends_it_before_anything_is_asked)
 {
-    struct redis_server server;
-    struct node one;
-    redis_server_start(&server, PLAIN);
-    node_start(&one, &server, "n1");
-    win(&one);
+    begin();
     redis_server_signal(&server, SIGSTOP); /* no renewal gets an answer any more */
     atomic_fetch_add(&one.ahead_ns, LEASE * MS);
     assert_false(owner_holds(one.owner));
@@ -302,17 +292,12 @@ TEST(a_pause_longer_than_the_lease_ends_it_before_anything_is_asked)
     assert_false(owner_holds(one.owner)); /* not raced for again by itself */
     win(&one);
     assert_int_equal(look(&one).won, 2);
-    owner_destroy(one.owner);
-    redis_server_stop(&server);
+    end();
 }
 
 TEST(a_redis_that_does_not_answer_for_a_lease_ends_it)
 {
-    struct redis_server server;
-    struct node one;
-    redis_server_start(&server, PLAIN);
-    node_start(&one, &server, "n1");
-    win(&one);
+    begin();
     int64_t from_ms = elapsed_ms();
     redis_server_signal(&server, SIGSTOP);
     UNTIL(!owner_holds(one.owner));
@@ -322,41 +307,31 @@ TEST(a_redis_that_does_not_answer_for_a_lease_ends_it)
     assert_false(look(&one).spoke);
     assert_true(look(&one).renew_failures > 0);
     redis_server_signal(&server, SIGCONT);
-    owner_destroy(one.owner);
-    redis_server_stop(&server);
+    end();
 }
 
 TEST(a_redis_that_comes_back_empty_has_no_owner_until_somebody_races)
 {
-    struct redis_server server;
-    struct node one;
-    redis_server_start(&server, PLAIN);
-    node_start(&one, &server, "n1");
-    win(&one);
+    begin();
     redis_server_kill(&server);
     UNTIL(!look(&one).reached);
     assert_non_null(strstr(look(&one).why.text, "127.0.0.1:"));
     redis_server_again(&server, PLAIN);
     UNTIL(look(&one).lost == 1);
     UNTIL(look(&one).reached);
-    assert_int_equal(ask(&server, "EXISTS " LEASE_KEY_NAME), 0);
+    assert_int_equal(ask("EXISTS " LEASE_KEY_NAME), 0);
     win(&one);
-    owner_destroy(one.owner);
-    redis_server_stop(&server);
+    end();
 }
 
 /* ---- another's */
 
 TEST(another_s_lease_is_never_deleted_and_never_renewed)
 {
-    struct redis_server server;
-    struct node one;
-    redis_server_start(&server, PLAIN);
-    node_start(&one, &server, "n1");
-    win(&one);
-    (void)ask(&server, "SET " LEASE_KEY_NAME
-                       " {\"token\":\"00\",\"node\":\"n9\",\"address\":\"10.0.0.9:1\",\"epoch\":3}"
-                       " PX 60000");
+    begin();
+    (void)ask("SET " LEASE_KEY_NAME
+              " {\"token\":\"00\",\"node\":\"n9\",\"address\":\"10.0.0.9:1\",\"epoch\":3}"
+              " PX 60000");
     UNTIL(look(&one).lost == 1);
     assert_false(owner_holds(one.owner));
     assert_non_null(strstr(look(&one).why.text, "n9 at 10.0.0.9:1"));
@@ -364,8 +339,8 @@ TEST(another_s_lease_is_never_deleted_and_never_renewed)
     owner_give_up(one.owner);
     UNTIL(look(&one).reached);
     owner_destroy(one.owner); /* gives up what it holds, which is nothing */
-    assert_int_equal(ask(&server, "EXISTS " LEASE_KEY_NAME), 1);
-    assert_true(ask(&server, "PTTL " LEASE_KEY_NAME) > 30000);
+    assert_int_equal(ask("EXISTS " LEASE_KEY_NAME), 1);
+    assert_true(ask("PTTL " LEASE_KEY_NAME) > 30000);
     redis_server_stop(&server);
 }
 
@@ -377,42 +352,38 @@ TEST(what_is_no_lease_is_told_apart)
         "SET " LEASE_KEY_NAME " {\"token\":\"00\"} PX 60000",
         "SET " LEASE_KEY_NAME " no",
     };
-    struct redis_server server;
-    struct node one;
     redis_server_start(&server, PLAIN);
-    (void)ask(&server, "EVAL return(redis.call('SET',KEYS[1],'')) 1 " LEASE_KEY_NAME);
-    node_start(&one, &server, "n1");
+    (void)ask("EVAL return(redis.call('SET',KEYS[1],'')) 1 " LEASE_KEY_NAME);
+    node_start(&one, "n1");
     owner_race(one.owner, 0);
     UNTIL(look(&one).foreign);
     assert_true(look(&one).held);
     for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
-        (void)ask(&server, "SET " LEASE_KEY_NAME " {\"token\":\"00\",\"node\":\"n9\",\"address\":"
-                           "\"10.0.0.9:1\",\"epoch\":3} PX 60000");
+        (void)ask("SET " LEASE_KEY_NAME " {\"token\":\"00\",\"node\":\"n9\",\"address\":"
+                  "\"10.0.0.9:1\",\"epoch\":3} PX 60000");
         UNTIL(!look(&one).foreign);
         assert_string_equal(look(&one).node, "n9");
-        (void)ask(&server, others[i]);
+        (void)ask(others[i]);
         UNTIL(look(&one).foreign);
     }
-    (void)ask(&server, "SET " LEASE_KEY_NAME " {\"token\":\"00\",\"node\":\"n9\",\"address\":"
-                       "\"10.0.0.9:1\",\"epoch\":3}");
+    (void)ask("SET " LEASE_KEY_NAME " {\"token\":\"00\",\"node\":\"n9\",\"address\":"
+              "\"10.0.0.9:1\",\"epoch\":3}");
     UNTIL(strcmp(look(&one).node, "n9") == 0);
     assert_true(look(&one).foreign); /* it never ends */
-    (void)ask(&server, "DEL " LEASE_KEY_NAME);
-    (void)ask(&server, "LPUSH " LEASE_KEY_NAME " a");
+    (void)ask("DEL " LEASE_KEY_NAME);
+    (void)ask("LPUSH " LEASE_KEY_NAME " a");
     UNTIL(look(&one).refused);
     assert_non_null(strstr(look(&one).why.text, LEASE_KEY_NAME " holds something that is not"));
-    (void)ask(&server, "DEL " LEASE_KEY_NAME);
+    (void)ask("DEL " LEASE_KEY_NAME);
     UNTIL(look(&one).mine);
     assert_false(look(&one).foreign);
-    owner_destroy(one.owner);
-    redis_server_stop(&server);
+    end();
 }
 
 /* The token is compared by the script: a node that still believes it holds the lease, and gives it
  * up, leaves the next one's alone. */
 TEST(who_gives_up_too_late_deletes_nothing)
 {
-    struct redis_server server;
     struct lease_key *late;
     struct lease_answer answer;
     struct tocsin_why why;
@@ -427,7 +398,7 @@ TEST(who_gives_up_too_late_deletes_nothing)
     assert_int_equal(lease_key_open(&options, &late), TOCSIN_OK);
     assert_int_equal(lease_key_ask(late, LEASE_TAKE, 1, &answer, &why), TOCSIN_OK);
     assert_true(answer.mine);
-    (void)ask(&server, "SET " LEASE_KEY_NAME " {\"token\":\"00\"} PX 60000");
+    (void)ask("SET " LEASE_KEY_NAME " {\"token\":\"00\"} PX 60000");
     assert_int_equal(lease_key_ask(late, LEASE_DROP, 1, &answer, &why), TOCSIN_OK);
     assert_true(answer.held);
     assert_string_equal(answer.node, "?"); /* a form that is not ours */
@@ -435,8 +406,8 @@ TEST(who_gives_up_too_late_deletes_nothing)
     assert_false(answer.mine);
     assert_int_equal(lease_key_ask(late, LEASE_TAKE, 1, &answer, &why), TOCSIN_OK);
     assert_false(answer.mine);
-    assert_int_equal(ask(&server, "EXISTS " LEASE_KEY_NAME), 1);
-    (void)ask(&server, "DEL " LEASE_KEY_NAME);
+    assert_int_equal(ask("EXISTS " LEASE_KEY_NAME), 1);
+    (void)ask("DEL " LEASE_KEY_NAME);
     assert_int_equal(lease_key_ask(late, LEASE_KEEP, 1, &answer, &why), TOCSIN_OK);
     assert_false(answer.mine); /* what is gone is not kept: it is raced for */
     assert_false(answer.held);
@@ -448,7 +419,6 @@ TEST(who_gives_up_too_late_deletes_nothing)
 
 TEST(a_wrong_password_is_a_refusal_and_is_not_told)
 {
-    struct redis_server server;
     struct owner *owner;
     struct owner_state state;
     struct tocsin_why why = {""};

@@ -13,29 +13,9 @@ enum { TRIES = 10, SECOND = 1000 };
 
 static struct renewal_world world;
 
-/* Only the service and the engine are short of memory, not the disk. */
 static int64_t settle(void)
 {
-    struct elapsed_time wake;
-    do {
-        scarce.on = true;
-        engine_turn(world.engine, &wake);
-        scarce.on = false;
-        if (world.sim.read_count > 0) {
-            sim_read_run(&world.sim, 0);
-            scarce.on = true;
-            sim_read_done(&world.sim, world.engine, 0);
-            scarce.on = false;
-        }
-        if (world.sim.batch != NULL) {
-            sim_store(&world.sim);
-            scarce.on = true;
-            sim_commit(&world.sim, world.engine, TOCSIN_OK);
-            scarce.on = false;
-        }
-    } while (world.sim.batch != NULL || world.sim.read_count > 0 || !engine_idle(world.engine) ||
-             wake.ns <= world.clock.elapsed.ns);
-    return wake.ns;
+    return scarce_settle(&world.sim, world.engine, &world.clock);
 }
 
 static void pass(int64_t ms)
@@ -65,11 +45,11 @@ static void ask(enum renewal_verb verb, const char *id, const char *json)
         scarce.on = false;
         (void)settle();
         assert_true(asked.done);
-        if (asked.call.outcome != OUTCOME_OVERLOADED)
+        if (asked.call.reply.outcome != OUTCOME_OVERLOADED)
             break;
     }
-    if (asked.call.outcome >= OUTCOME_INVALID)
-        fail_msg("request %" PRIu64 ": %s: %s", scarce.first, id, asked.call.why.text);
+    if (asked.call.reply.outcome >= OUTCOME_INVALID)
+        fail_msg("request %" PRIu64 ": %s: %s", scarce.first, id, asked.call.reply.why.text);
 }
 
 #define FIXED "\"every\":\"1s\",\"strategy\":{\"type\":\"fixed\",\"ttl\":\"5s\"}}"

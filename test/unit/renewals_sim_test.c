@@ -180,17 +180,18 @@ static void call_done(struct renewal_asked *asked)
 {
     struct slot *slot = &sim.slots[sim.call_slot[asked - sim.calls]];
     slot->open--;
-    sim.done += asked->call.outcome < OUTCOME_INVALID;
+    sim.done += asked->call.reply.outcome < OUTCOME_INVALID;
     if (slot->open > 0)
         return;
     /* Those that came later may have been answered before: the disk knows. */
     struct bytes id = bytes_of(slot->id);
     const struct renewal *live = renewal_find(world.renewals, id);
-    bool made = asked->call.outcome < OUTCOME_INVALID || live != NULL || slot->known != NOTHING;
+    bool made =
+        asked->call.reply.outcome < OUTCOME_INVALID || live != NULL || slot->known != NOTHING;
     slot->known =
         live == NULL ? (made ? ENDED : NOTHING) : (live->state == RENEWAL_PAUSED ? PAUSED : ACTIVE);
-    if (asked->call.verb == RENEWAL_PAUSE && asked->call.outcome == OUTCOME_OK && live != NULL &&
-        live->round != NULL && live->state == RENEWAL_PAUSED)
+    if (asked->call.verb == RENEWAL_PAUSE && asked->call.reply.outcome == OUTCOME_OK &&
+        live != NULL && live->round != NULL && live->state == RENEWAL_PAUSED)
         name_it("PAUSED is answered while a round goes on", slot->id);
     healthy(slot, slot->known == ACTIVE && sim.mood == MOCK_WELL && !world.hold);
 }

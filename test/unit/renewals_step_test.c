@@ -237,8 +237,8 @@ BOTH(R_10_a_pause_and_what_a_round_finds_meet_on_the_way_to_the_disk)
         assert_true(calls[0].done && calls[1].done);
         char status[16];
         (void)snprintf(status, sizeof status, "%s", renewal_field(&world, id, "status"));
-        bool paused = calls[0].call.outcome == OUTCOME_OK && i % 3 == 0;
-        bool cancelled = calls[0].call.outcome == OUTCOME_OK && i % 3 == 2;
+        bool paused = calls[0].call.reply.outcome == OUTCOME_OK && i % 3 == 0;
+        bool cancelled = calls[0].call.reply.outcome == OUTCOME_OK && i % 3 == 2;
         assert_string_equal(status, paused ? "PAUSED" : cancelled ? "CANCELLED" : "LOST");
         assert_int_equal(world.given, before);
         assert_int_equal(renewals_under_way(world.renewals), 0);

@@ -103,7 +103,7 @@ BOTH(R_01_what_is_answered)
     assert_non_null(
         strstr(renewal_said.text, "\"id\":\"a\",\"status\":\"ACTIVE\",\"name\":\"mine\""));
     assert_non_null(strstr(renewal_said.text, "\"next_ms\":1704067200000"));
-    assert_true(renewal_said.call.rev > 0);
+    assert_true(renewal_said.call.reply.rev > 0);
     field_is("a", "persistent", "false");
     field_is("a", "next_ms", "1704067230000");
     ask(RENEWAL_PAUSE, "a", OUTCOME_OK);
@@ -121,7 +121,7 @@ BOTH(R_01_what_is_answered)
                                               RENEWAL_RENEW};
     for (size_t i = 0; i < sizeof verbs / sizeof verbs[0]; i++) {
         ask(verbs[i], "a", OUTCOME_CONFLICTING);
-        assert_non_null(strstr(renewal_said.call.why.text, "CANCELLED"));
+        assert_non_null(strstr(renewal_said.call.reply.why.text, "CANCELLED"));
         ask(verbs[i], "nobody", OUTCOME_MISSING);
     }
     renewal_world_pass(&world, HOUR - 1);
@@ -234,20 +234,20 @@ BOTH(if_match_and_if_none_match_are_looked_at)
     static struct renewal_asked asked;
     renewal_set(&world, "k", "v", -1);
     enroll("a", TEN_SECONDS);
-    uint64_t rev = renewal_said.call.rev;
+    uint64_t rev = renewal_said.call.reply.rev;
     asked = (struct renewal_asked){.call = {.conditions = {.if_match = true, .rev = rev + 1}}};
     renewal_begin(&world, &asked, RENEWAL_PAUSE, "a", NULL);
     renewal_world_settle(&world);
-    assert_int_equal(asked.call.outcome, OUTCOME_UNMATCHED);
+    assert_int_equal(asked.call.reply.outcome, OUTCOME_UNMATCHED);
     field_is("a", "status", "ACTIVE");
     asked = (struct renewal_asked){.call = {.conditions = {.if_match = true, .rev = rev}}};
     renewal_begin(&world, &asked, RENEWAL_PAUSE, "a", NULL);
     renewal_world_settle(&world);
-    assert_int_equal(asked.call.outcome, OUTCOME_OK);
+    assert_int_equal(asked.call.reply.outcome, OUTCOME_OK);
     asked = (struct renewal_asked){.call = {.conditions = {.if_match = true, .rev = rev}}};
     renewal_begin(&world, &asked, RENEWAL_CANCEL, "nobody", NULL);
     renewal_world_settle(&world);
-    assert_int_equal(asked.call.outcome, OUTCOME_UNMATCHED);
+    assert_int_equal(asked.call.reply.outcome, OUTCOME_UNMATCHED);
 }
 
 static struct renewal_asked with_key(enum renewal_verb verb, const char *id, const char *spec,
@@ -265,16 +265,16 @@ BOTH(an_idempotency_key_is_answered_once_and_replayed_after_a_crash)
 {
     renewal_set(&world, "k", "v", -1);
     struct renewal_asked first = with_key(RENEWAL_REGISTER, "a", TEN_SECONDS, 1);
-    assert_int_equal(first.call.outcome, OUTCOME_MADE);
+    assert_int_equal(first.call.reply.outcome, OUTCOME_MADE);
     struct renewal_asked second = with_key(RENEWAL_REGISTER, "b", TEN_SECONDS, 1);
-    assert_true(second.call.replayed);
+    assert_true(second.call.reply.replayed);
     assert_string_equal(second.text, first.text);
     crash(SECOND);
     second = with_key(RENEWAL_REGISTER, "b", TEN_SECONDS, 1);
-    assert_true(second.call.replayed);
+    assert_true(second.call.reply.replayed);
     assert_string_equal(second.text, first.text);
     field_is("b", "status", "");
-    assert_int_equal(with_key(RENEWAL_REGISTER, "b", TEN_SECONDS, 2).call.outcome,
+    assert_int_equal(with_key(RENEWAL_REGISTER, "b", TEN_SECONDS, 2).call.reply.outcome,
                      OUTCOME_CONFLICTING);
     assert_int_equal(renewal_stats(&world).active, 1);
 }
@@ -295,8 +295,8 @@ BOTH(a_registration_that_waits_for_the_disk_is_made_once)
     renewal_begin(&world, &asked, RENEWAL_REGISTER, "b", TEN_SECONDS);
     renewal_begin(&world, &again, RENEWAL_REGISTER, "b", TEN_SECONDS);
     renewal_world_settle(&world);
-    assert_true(asked.call.replayed);
-    assert_int_equal(again.call.outcome, OUTCOME_MADE);
+    assert_true(asked.call.reply.replayed);
+    assert_int_equal(again.call.reply.outcome, OUTCOME_MADE);
     assert_int_equal(renewal_register(&world, "c", TEN_SECONDS), OUTCOME_TOO_MANY);
 }
 
@@ -316,8 +316,8 @@ BOTH(there_are_as_many_as_the_limit_says)
     }
     renewal_world_settle(&world);
     for (int i = 0; i < 3; i++)
-        assert_int_equal(asked[i].call.outcome, OUTCOME_MADE);
-    assert_int_equal(asked[3].call.outcome, OUTCOME_TOO_MANY);
+        assert_int_equal(asked[i].call.reply.outcome, OUTCOME_MADE);
+    assert_int_equal(asked[3].call.reply.outcome, OUTCOME_TOO_MANY);
     ask(RENEWAL_CANCEL, "r0", OUTCOME_OK); /* what has ended takes no room */
     enroll("r3", TEN_SECONDS);
 }
@@ -326,7 +326,7 @@ BOTH(a_key_store_that_is_not_configured_is_refused)
 {
     assert_int_equal(renewal_register(&world, "a", "{\"keys\":[\"k\"],\"redis\":\"other\"}"),
                      OUTCOME_INVALID);
-    assert_non_null(strstr(renewal_said.call.why.text, "redis"));
+    assert_non_null(strstr(renewal_said.call.reply.why.text, "redis"));
     field_is("a", "status", "");
 }
 
@@ -347,14 +347,14 @@ BOTH(a_change_that_is_rolled_back_changes_nothing)
         assert_false(asked.done); /* durable before it is answered */
         sim_commit(&world.sim, world.engine, TOCSIN_UNAVAILABLE);
         renewal_world_settle(&world);
-        assert_int_equal(asked.call.outcome, OUTCOME_UNAVAILABLE);
+        assert_int_equal(asked.call.reply.outcome, OUTCOME_UNAVAILABLE);
     }
     asked = (struct renewal_asked){.done = false};
     renewal_begin(&world, &asked, RENEWAL_REGISTER, "b", TEN_SECONDS);
     engine_turn(world.engine, &wake);
     sim_commit(&world.sim, world.engine, TOCSIN_UNAVAILABLE);
     renewal_world_settle(&world);
-    assert_int_equal(asked.call.outcome, OUTCOME_UNAVAILABLE);
+    assert_int_equal(asked.call.reply.outcome, OUTCOME_UNAVAILABLE);
     field_is("a", "status", "ACTIVE");
     field_is("b", "status", "");
     uint64_t before = world.keys;

@@ -25,28 +25,9 @@ static void sent(uint64_t session, const char *queue, struct bytes json)
         (void)snprintf(key_of[session], sizeof key_of[session], "%.32s", key + 11);
 }
 
-/* Only the service and the engine are short of memory, not the disk. */
 static void settle(void)
 {
-    struct elapsed_time wake;
-    do {
-        scarce.on = true;
-        engine_turn(world.engine, &wake);
-        scarce.on = false;
-        if (world.sim.read_count > 0) {
-            sim_read_run(&world.sim, 0);
-            scarce.on = true;
-            sim_read_done(&world.sim, world.engine, 0);
-            scarce.on = false;
-        }
-        if (world.sim.batch != NULL) {
-            sim_store(&world.sim);
-            scarce.on = true;
-            sim_commit(&world.sim, world.engine, TOCSIN_OK);
-            scarce.on = false;
-        }
-    } while (world.sim.batch != NULL || world.sim.read_count > 0 || !engine_idle(world.engine) ||
-             wake.ns <= world.clock.elapsed.ns);
+    (void)scarce_settle(&world.sim, world.engine, &world.clock);
     if (world.judge.verdict[0] != '\0')
         fail_msg("request %" PRIu64 ": %s", scarce.first, world.judge.verdict);
 }

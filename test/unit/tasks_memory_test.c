@@ -157,7 +157,7 @@ static void scene_key(void)
     memcpy(first, script_asked.text, sizeof first);
     script_ask_with_key("k", 1, OUTCOME_MADE);
     assert_string_equal(script_asked.text, first);
-    assert_true(script_asked.call.replayed);
+    assert_true(script_asked.call.reply.replayed);
     script_ask_with_key("l", 2, OUTCOME_CONFLICTING);
 }
 

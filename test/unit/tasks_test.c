@@ -80,7 +80,7 @@ TEST(an_ack_is_answered_and_seen_only_when_it_is_durable)
     assert_int_equal(world.counts[TASKS_EXECUTED], 0);
     sim_crash(&world.sim);
     tasks_world_crash(&world);
-    buffer_release(&asked.call.answer);
+    buffer_release(&asked.call.reply.answer);
     tasks_world_again(&world);
     status_is("a", "pending");
     assert_int_equal(ack(&run), OUTCOME_LOST);
@@ -165,7 +165,7 @@ TEST(an_ack_that_could_not_be_written_can_be_said_again)
     tasks_world_turn(&world);
     sim_commit(&world.sim, world.engine, TOCSIN_UNAVAILABLE);
     assert_true(asked.done);
-    assert_int_equal(asked.call.outcome, OUTCOME_UNAVAILABLE);
+    assert_int_equal(asked.call.reply.outcome, OUTCOME_UNAVAILABLE);
     tasks_world_settle(&world);
     status_is("a", "running");
     assert_int_equal(tasks_world_ask(&world, TASKS_EXTEND, run.run, NULL), OUTCOME_OK);
@@ -207,7 +207,7 @@ TEST(a_cancel_that_could_not_be_written_leaves_the_task_in_its_queue)
     assert_int_equal(stats.finished, 0); /* and nobody is told that it was */
     assert_int_equal(world.counts[TASKS_CANCELLED], 0);
     sim_commit(&world.sim, world.engine, TOCSIN_UNAVAILABLE);
-    assert_int_equal(asked.call.outcome, OUTCOME_UNAVAILABLE);
+    assert_int_equal(asked.call.reply.outcome, OUTCOME_UNAVAILABLE);
     tasks_world_settle(&world);
     assert_int_equal(take("a").attempt, 1);
     tasks_world_release(&world);
@@ -283,8 +283,8 @@ TEST(the_id_of_an_ended_schedule_is_taken_while_an_incident_of_it_is_open)
     asked_begin(&world, &making); /* before the other is durable */
     tasks_world_settle(&world);
     assert_true(failing.done && making.done);
-    assert_int_equal(failing.call.outcome, OUTCOME_OK);
-    assert_int_equal(making.call.outcome, OUTCOME_CONFLICTING);
+    assert_int_equal(failing.call.reply.outcome, OUTCOME_OK);
+    assert_int_equal(making.call.reply.outcome, OUTCOME_CONFLICTING);
     tasks_world_crash(&world);
     tasks_world_again(&world);
     assert_int_equal(make_again("a"), OUTCOME_CONFLICTING);
@@ -340,7 +340,7 @@ TEST(a_run_of_a_replaced_task_changes_nothing)
     asked_init(&asked, TASKS_ACK, old.run, NULL);
     asked_begin(&world, &asked);
     tasks_world_settle(&world);
-    assert_int_equal(asked.call.outcome, OUTCOME_OK);
+    assert_int_equal(asked.call.reply.outcome, OUTCOME_OK);
     assert_non_null(strstr(asked.text, "\"superseded\":true"));
     status_is("a", "pending");
     none_ready();
@@ -368,7 +368,7 @@ TEST(what_goes_back_unclaimed_goes_back_only_as_it_was)
     assert_false(tasks_lease_gone(world.tasks, &leased.lease));
     tasks_world_settle(&world);
     assert_true(asked.done && leased.done);
-    assert_int_equal(asked.call.outcome, OUTCOME_OK);
+    assert_int_equal(asked.call.reply.outcome, OUTCOME_OK);
     none_ready(); /* b's attempt was written: it has failed */
     status_is("b", "pending");
     tasks_world_pass(&world, SECOND);
@@ -482,7 +482,7 @@ static enum outcome create_with_key(const char *id, uint64_t body)
     asked_begin(&world, &asked);
     tasks_world_settle(&world);
     assert_true(asked.done);
-    return asked.call.outcome;
+    return asked.call.reply.outcome;
 }
 
 TEST(a_key_means_one_body_also_after_a_crash)

@@ -2,32 +2,21 @@
 /* What is asked from outside, as changes. Each verb may run several times (engine.h) and has no
  * effect but what it stages and what it writes into its call. */
 
-#include <stdio.h>
-
 #include "service/countdown/countdowns_inside.h"
-
-/* It ends here, and the call says why. */
-static enum tocsin_status refuse(struct countdown_call *call, enum outcome outcome, const char *why)
-{
-    call->outcome = outcome;
-    (void)snprintf(call->why.text, sizeof call->why.text, "%s", why);
-    return TOCSIN_OK;
-}
 
 /* False: refused, by If-Match or If-None-Match. NULL: there is none. */
 static bool matches(struct countdown_call *call, const struct engine_record *record)
 {
-    call->outcome = conditions_hold(&call->conditions, record != NULL,
-                                    record != NULL ? record->rev : 0, &call->why);
-    return call->outcome == OUTCOME_OK;
+    return conditions_hold(&call->conditions, record != NULL, record != NULL ? record->rev : 0,
+                           &call->reply);
 }
 
 static void answer(struct countdown_call *call, const struct countdown *countdown)
 {
     struct json_writer writer;
-    json_writer_init(&writer, &call->answer);
+    json_writer_init(&writer, &call->reply.answer);
     countdown_write(&writer, call->countdowns->engine, countdown);
-    call->rev = countdown->rev;
+    call->reply.rev = countdown->rev;
 }
 
 /* Those of another service are its own business: its records must agree with them. */
@@ -40,10 +29,9 @@ static bool is_ours(struct countdown_call *call, struct bytes key, struct bytes 
                         key.at[name.size] == ':';
         if (!reserved && !bytes_equal(kind, name))
             continue;
-        (void)snprintf(call->why.text, sizeof call->why.text,
-                       "%s: such countdowns belong to %s, and change with it alone",
-                       reserved ? "key" : "kind", all->kinds[i]->name);
-        call->outcome = OUTCOME_CONFLICTING;
+        (void)reply_refuse(&call->reply, OUTCOME_CONFLICTING,
+                           "%s: such countdowns belong to %s, and change with it alone",
+                           reserved ? "key" : "kind", all->kinds[i]->name);
         return false;
     }
     return true;
@@ -70,7 +58,7 @@ static enum tocsin_status start_new(struct countdown_call *call, struct change *
     enum tocsin_status status = countdown_change(all, change, &it, "started");
     if (status != TOCSIN_OK)
         return status;
-    call->outcome = outcome;
+    call->reply.outcome = outcome;
     answer(call, &it);
     return TOCSIN_OK;
 }
@@ -113,12 +101,11 @@ static enum tocsin_status start_same(struct countdown_call *call, struct change 
     if (bytes_equal(it->owner, call->owner) &&
         (call->any_kind || bytes_equal(it->kind, call->kind)))
         return resume(call, change, it);
-    (void)snprintf(call->why.text, sizeof call->why.text,
-                   "version: it is there with owner \"%.*s\" and kind \"%.*s\": with another owner "
-                   "or kind it needs another version",
-                   shown_size(it->owner), it->owner.at, shown_size(it->kind), it->kind.at);
-    call->outcome = OUTCOME_CONFLICTING;
-    return TOCSIN_OK;
+    return reply_refuse(
+        &call->reply, OUTCOME_CONFLICTING,
+        "version: it is there with owner \"%.*s\" and kind \"%.*s\": with another owner "
+        "or kind it needs another version",
+        shown_size(it->owner), it->owner.at, shown_size(it->kind), it->kind.at);
 }
 
 static enum tocsin_status start(struct countdown_call *call, struct change *change)
@@ -134,8 +121,8 @@ static enum tocsin_status start(struct countdown_call *call, struct change *chan
         if (!matches(call, NULL))
             return TOCSIN_OK;
         if (full(all))
-            return refuse(call, OUTCOME_TOO_MANY,
-                          "as many countdowns as may (limits.countdowns): try again later");
+            return reply_refuse(&call->reply, OUTCOME_TOO_MANY,
+                                "as many countdowns as may (limits.countdowns): try again later");
         return start_new(call, change, OUTCOME_MADE);
     }
     if (status == TOCSIN_OK)
@@ -167,7 +154,7 @@ static enum tocsin_status pause(struct countdown_call *call, struct change *chan
     }
     it->left_ms = countdown_left_ms(call->countdowns->engine, it);
     if (it->left_ms == 0)
-        return refuse(call, OUTCOME_CONFLICTING, "its time is over");
+        return reply_refuse(&call->reply, OUTCOME_CONFLICTING, "its time is over");
     it->state = COUNTDOWN_PAUSED;
     it->deadline_ms = STORE_NEVER;
     enum tocsin_status status = countdown_change(call->countdowns, change, it, "paused");
@@ -182,9 +169,10 @@ static enum tocsin_status give(struct countdown_call *call, struct change *chang
     struct engine *engine = call->countdowns->engine;
     int64_t left = countdown_left_ms(engine, it);
     if (left == 0)
-        return refuse(call, OUTCOME_CONFLICTING, "its time is over");
+        return reply_refuse(&call->reply, OUTCOME_CONFLICTING, "its time is over");
     if (left > COUNTDOWN_MS_MAX - call->give_ms)
-        return refuse(call, OUTCOME_INVALID, "ms: with this it would have more than 100 years");
+        return reply_refuse(&call->reply, OUTCOME_INVALID,
+                            "ms: with this it would have more than 100 years");
     if (it->state == COUNTDOWN_PAUSED) {
         it->left_ms += call->give_ms;
     } else {
@@ -212,8 +200,9 @@ static enum tocsin_status change_one(struct countdown_call *call, struct change 
     struct countdown it;
     enum tocsin_status status = change_get(change, call->countdowns->kind, call->key, &record);
     if (status == TOCSIN_NONE) {
-        return matches(call, NULL) ? refuse(call, OUTCOME_MISSING, "there is no such countdown")
-                                   : TOCSIN_OK;
+        return matches(call, NULL)
+                   ? reply_refuse(&call->reply, OUTCOME_MISSING, "there is no such countdown")
+                   : TOCSIN_OK;
     }
     if (status == TOCSIN_OK)
         status = countdown_decode(&record, &words, &it);
@@ -222,7 +211,7 @@ static enum tocsin_status change_one(struct countdown_call *call, struct change 
     if (!matches(call, &record) || !is_ours(call, it.key, it.kind))
         return TOCSIN_OK;
     if (countdown_over(&it) && call->verb != COUNTDOWN_STOP)
-        return refuse(call, OUTCOME_CONFLICTING, "its time is over");
+        return reply_refuse(&call->reply, OUTCOME_CONFLICTING, "its time is over");
     return verbs[call->verb](call, change, &it);
 }
 
@@ -232,40 +221,18 @@ static enum tocsin_status run(void *arg, struct change *change)
 {
     struct countdown_call *call = arg;
     struct idem *idem = call->countdowns->idem;
-    struct idem_said said;
-    buffer_clear(&call->answer);
-    call->outcome = OUTCOME_OK;
-    call->rev = 0;
-    call->why.text[0] = '\0';
-    enum tocsin_status status = idem_find(idem, change, &call->idem, &said);
-    call->replayed = status == TOCSIN_OK;
-    if (status == TOCSIN_OK || status == TOCSIN_CONFLICT || status == TOCSIN_FULL) {
-        call->rev = said.rev;
-        call->outcome = said.outcome;
-        return idem_say(&said, &call->answer, &call->why);
-    }
-    if (status == TOCSIN_NONE)
-        status = call->verb == COUNTDOWN_START ? start(call, change) : change_one(call, change);
-    if (status == TOCSIN_OK)
-        status = buffer_status(&call->answer);
-    if (status != TOCSIN_OK)
+    enum tocsin_status status = idem_replay(idem, change, &call->idem, &call->reply);
+    if (status != TOCSIN_NONE)
         return status;
-    bool done = call->outcome < OUTCOME_INVALID;
-    if (!done && (call->idem.key.size == 0 || !outcome_stands(call->outcome)))
-        return TOCSIN_CONFLICT; /* nothing is written */
-    said = (struct idem_said){call->outcome, call->rev, {call->answer.data, call->answer.size}};
-    if (!done)
-        said.text = bytes_of(call->why.text);
-    return idem_keep(idem, change, &call->idem, call->key, &said);
+    status = call->verb == COUNTDOWN_START ? start(call, change) : change_one(call, change);
+    return status == TOCSIN_OK ? idem_keep(idem, change, &call->idem, call->key, &call->reply)
+                               : status;
 }
 
 static void settled(void *arg, enum tocsin_status status)
 {
     struct countdown_call *call = arg;
-    if (status != TOCSIN_OK && status != TOCSIN_CONFLICT) {
-        call->outcome = outcome_of_status(status);
-        (void)snprintf(call->why.text, sizeof call->why.text, "%s", tocsin_status_text(status));
-    }
+    reply_settle(&call->reply, status);
     call->done(call);
 }
 

@@ -7,7 +7,7 @@
 #include <assert.h>
 #include <stdlib.h>
 
-enum { DOC_BYTES_MAX = 8192, RECOVERING_AT_ONCE = 256 };
+enum { DOC_BYTES_MAX = 8192 };
 
 const struct countdowns_limits countdowns_limits_default = {
     .countdowns = 1000000,
@@ -223,64 +223,33 @@ enum tocsin_status countdown_end(struct countdowns *all, struct change *change,
 static void on_load(void *service, const struct engine_head *head)
 {
     struct countdowns *all = service;
-    if (head->mark == COUNTDOWN_PAUSED) {
+    if (head->mark == COUNTDOWN_PAUSED)
         all->restored.paused++;
-        return;
-    }
-    if (all->recovery_count == all->recovery_room) {
-        size_t room = all->recovery_room == 0 ? 64 : all->recovery_room * 2;
-        struct engine_ref *list = realloc(all->recoveries, room * sizeof *list);
-        all->load_failed = all->load_failed || list == NULL;
-        if (list == NULL)
-            return;
-        all->recoveries = list;
-        all->recovery_room = room;
-    }
-    all->recoveries[all->recovery_count++] = head->ref;
+    else
+        recall_note(&all->recall, head->ref);
 }
-
-static void read_more(struct countdowns *all);
 
 static void read_one(void *arg, enum tocsin_status status, const struct engine_record *record)
 {
     struct countdowns *all = arg;
     struct countdown_words words;
     struct countdown it;
-    all->recovery_open--;
     if (status == TOCSIN_OK && record->mark == COUNTDOWN_RUNNING)
         status = countdown_decode(record, &words, &it);
     else
         status = TOCSIN_NONE; /* it has timed out meanwhile, or cannot be read: then no ticks */
     if (status == TOCSIN_OK && live_take_up(all, &it) != TOCSIN_OK)
         all->unarmed++;
-    if (!all->in_read_more)
-        read_more(all);
-}
-
-static void read_more(struct countdowns *all)
-{
-    all->in_read_more = true; /* what is in memory is read at once */
-    while (all->recovery_next < all->recovery_count && all->recovery_open < RECOVERING_AT_ONCE) {
-        all->recovery_open++;
-        engine_get_ref(all->engine, all->recoveries[all->recovery_next++], read_one, all);
-    }
-    all->in_read_more = false;
-    if (all->recovery_open > 0)
-        return;
-    free(all->recoveries);
-    all->recoveries = NULL;
-    all->recovery_count = all->recovery_room = all->recovery_next = 0;
 }
 
 enum tocsin_status countdowns_recover(struct countdowns *all)
 {
-    if (all->load_failed)
-        return TOCSIN_NO_MEMORY;
     all->epoch = engine_epoch(all->engine);
+    struct recall *recall = &all->recall;
     size_t running = 0;
-    for (size_t i = 0; i < all->recovery_count; i++) {
+    for (size_t i = 0; i < recall->count; i++) {
         struct engine_head head;
-        if (!engine_head(all->engine, all->recoveries[i], &head))
+        if (!engine_head(all->engine, recall->refs[i], &head))
             continue;
         int64_t now =
             head.basis == STORE_WALL ? engine_wall_ms(all->engine) : engine_now_ms(all->engine);
@@ -290,16 +259,15 @@ enum tocsin_status countdowns_recover(struct countdowns *all)
             passed && (head.mark == COUNTDOWN_RUNNING || head.mark == COUNTDOWN_FIRING);
         all->restored.restored += !passed && head.mark == COUNTDOWN_RUNNING;
         if (!passed && head.mark == COUNTDOWN_RUNNING)
-            all->recoveries[running++] = head.ref;
+            recall->refs[running++] = head.ref;
     }
-    all->recovery_count = running;
-    read_more(all);
-    return TOCSIN_OK;
+    recall->count = running;
+    return recall_read(recall, all->engine, read_one, all);
 }
 
 bool countdowns_recovering(const struct countdowns *all)
 {
-    return all->recovery_count > 0;
+    return all->recall.count > 0;
 }
 
 struct countdowns_restored countdowns_restored(const struct countdowns *all)
@@ -336,7 +304,7 @@ void countdowns_destroy(struct countdowns *all)
     if (all == NULL)
         return;
     lives_release(all);
-    free(all->recoveries);
+    recall_release(&all->recall);
     buffer_release(&all->doc);
     free(all);
 }

@@ -200,11 +200,7 @@ struct countdown_call {
     int64_t give_ms;      /* GIVE */
     void (*done)(struct countdown_call *call);
 
-    struct buffer answer; /* initialised by the caller */
-    uint64_t rev;
-    enum outcome outcome;
-    bool replayed; /* an answer given before, from an Idempotency-Key */
-    struct tocsin_why why;
+    struct reply reply;
 
     struct countdowns *countdowns; /* the service's own */
 };

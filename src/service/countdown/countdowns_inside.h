@@ -5,6 +5,7 @@
 
 #include "base/number_map.h"
 #include "service/countdown/countdowns.h"
+#include "service/recall.h"
 
 /* One that runs, and ticks. */
 struct live {
@@ -31,16 +32,10 @@ struct countdowns {
     struct siphash_key hash_key;
     struct live **lives; /* as many as by_key has, without holes */
     uint32_t live_room;
-    uint32_t live_staged;          /* of changes under way */
-    struct number_map by_key;      /* number of a key → index */
-    struct engine_ref *recoveries; /* that ran when the last process ended */
-    size_t recovery_count;
-    size_t recovery_room;
-    size_t recovery_next;
-    size_t recovery_open;
+    uint32_t live_staged;           /* of changes under way */
+    struct number_map by_key;       /* number of a key → index */
+    struct recall recall;           /* that ran when the last process ended */
     const struct bytes *timing_out; /* its key, while its kind is asked: the end is told once */
-    bool in_read_more;
-    bool load_failed;
     struct countdowns_restored restored;
     struct buffer doc;
     uint64_t ticks;

@@ -81,37 +81,25 @@ enum tocsin_status countdown_decode(const struct engine_record *record,
     return TOCSIN_OK;
 }
 
-static void write_word(struct json_writer *writer, const char *name, struct bytes word)
-{
-    json_write_key(writer, name);
-    json_write_string(writer, word.at, word.size);
-}
-
-static void write_number(struct json_writer *writer, const char *name, int64_t number)
-{
-    json_write_key(writer, name);
-    json_write_int64(writer, number);
-}
-
 static void write_doc(struct buffer *doc, const struct countdown *it)
 {
     struct json_writer writer;
     buffer_clear(doc);
     json_writer_init(&writer, doc);
     json_write_object(&writer);
-    write_word(&writer, "key", it->key);
-    write_word(&writer, "owner", it->owner);
-    write_word(&writer, "version", it->version);
-    write_word(&writer, "kind", it->kind);
+    json_field_bytes(&writer, "key", it->key);
+    json_field_bytes(&writer, "owner", it->owner);
+    json_field_bytes(&writer, "version", it->version);
+    json_field_bytes(&writer, "kind", it->kind);
     if (it->state != COUNTDOWN_PAUSED)
-        write_number(&writer, "deadlineEpochMs", it->told_ms);
-    write_number(&writer, "startedEpochMs", it->started_ms);
+        json_field_int64(&writer, "deadlineEpochMs", it->told_ms);
+    json_field_int64(&writer, "startedEpochMs", it->started_ms);
     if (it->state == COUNTDOWN_PAUSED)
-        write_number(&writer, "leftMs", it->left_ms);
+        json_field_int64(&writer, "leftMs", it->left_ms);
     if (it->state == COUNTDOWN_EXPIRED)
-        write_number(&writer, "expiredEpochMs", it->expired_ms);
+        json_field_int64(&writer, "expiredEpochMs", it->expired_ms);
     if (countdown_over(it))
-        write_number(&writer, "fence", (int64_t)it->fence);
+        json_field_int64(&writer, "fence", (int64_t)it->fence);
     json_write_object_end(&writer);
 }
 
@@ -185,20 +173,19 @@ void countdown_write(struct json_writer *writer, const struct engine *engine,
     };
     int64_t left = countdown_left_ms(engine, countdown);
     json_write_object(writer);
-    write_word(writer, "key", countdown->key);
-    write_word(writer, "owner", countdown->owner);
-    write_word(writer, "version", countdown->version);
-    write_word(writer, "kind", countdown->kind);
-    json_write_key(writer, "state");
-    json_write_text(writer, states[countdown->state]);
+    json_field_bytes(writer, "key", countdown->key);
+    json_field_bytes(writer, "owner", countdown->owner);
+    json_field_bytes(writer, "version", countdown->version);
+    json_field_bytes(writer, "kind", countdown->kind);
+    json_field_text(writer, "state", states[countdown->state]);
     json_write_key(writer, "deadline_ms");
     if (countdown->state == COUNTDOWN_PAUSED)
         json_write_null(writer);
     else
         json_write_int64(writer, countdown_shown_ms(engine, countdown));
-    write_number(writer, "left_ms", left);
-    write_number(writer, "left", countdown_seconds(left));
-    write_number(writer, "started_ms", countdown->started_ms);
+    json_field_int64(writer, "left_ms", left);
+    json_field_int64(writer, "left", countdown_seconds(left));
+    json_field_int64(writer, "started_ms", countdown->started_ms);
     json_write_key(writer, "expired_ms");
     if (countdown->state == COUNTDOWN_EXPIRED)
         json_write_int64(writer, countdown->expired_ms);
@@ -209,7 +196,6 @@ void countdown_write(struct json_writer *writer, const struct engine *engine,
         json_write_uint64(writer, countdown->fence);
     else
         json_write_null(writer);
-    json_write_key(writer, "rev");
-    json_write_uint64(writer, countdown->rev);
+    json_field_uint64(writer, "rev", countdown->rev);
     json_write_object_end(writer);
 }

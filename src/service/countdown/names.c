@@ -64,23 +64,16 @@ static void mirror_holder(struct change *change, struct bytes key, struct bytes 
     change_mirror(change, (struct bytes){name.text, name.size}, node, ttl_ms);
 }
 
-static void write_word(struct json_writer *writer, const char *name, struct bytes word)
-{
-    json_write_key(writer, name);
-    json_write_string(writer, word.at, word.size);
-}
-
 static void set_state(struct countdowns *all, struct change *change, const struct countdown *it)
 {
     struct json_writer writer;
     buffer_clear(&all->doc);
     json_writer_init(&writer, &all->doc);
     json_write_object(&writer);
-    write_word(&writer, "key", it->key);
-    write_word(&writer, "owner", it->owner);
-    write_word(&writer, "version", it->version);
-    json_write_key(&writer, "deadlineEpochMs");
-    json_write_int64(&writer, it->told_ms);
+    json_field_bytes(&writer, "key", it->key);
+    json_field_bytes(&writer, "owner", it->owner);
+    json_field_bytes(&writer, "version", it->version);
+    json_field_int64(&writer, "deadlineEpochMs", it->told_ms);
     json_write_object_end(&writer);
     if (buffer_status(&all->doc) == TOCSIN_OK)
         mirror_state(change, it->key, (struct bytes){all->doc.data, all->doc.size});

@@ -152,8 +152,8 @@ void room_event(struct rooms *rooms, struct change *change, const struct room *r
     json_write_object(&writer);
     room_view_field(&writer, "roomId", room->id);
     room_view_game_id(&writer, room);
-    room_view_number(&writer, "step", room->step);
-    room_view_number(&writer, "at", engine_wall_ms(rooms->engine));
+    json_field_int64(&writer, "step", room->step);
+    json_field_int64(&writer, "at", engine_wall_ms(rooms->engine));
     if (more != NULL)
         more(&writer, rooms, room, arg);
     json_write_object_end(&writer);
@@ -191,20 +191,18 @@ static void moved_fields(struct json_writer *writer, const struct rooms *rooms,
     room_version(&turn, version);
     room_view_field(writer, "version", version);
     room_view_side(writer, "side", moved->side);
-    room_view_number(writer, "x", room->last % GOMOKU_SIZE);
-    room_view_number(writer, "y", room->last / GOMOKU_SIZE);
-    if (moved->by_default) {
-        json_write_key(writer, "byDefault");
-        json_write_bool(writer, true);
-    }
+    json_field_int64(writer, "x", room->last % GOMOKU_SIZE);
+    json_field_int64(writer, "y", room->last / GOMOKU_SIZE);
+    if (moved->by_default)
+        json_field_bool(writer, "byDefault", true);
     json_write_key(writer, "deadlineEpochMs");
     if (moved->deadline_ms == TURN_CLOCK_NEVER) {
         json_write_null(writer);
         return;
     }
     json_write_int64(writer, engine_wall_of(rooms->engine, moved->deadline_ms, STORE_ELAPSED));
-    room_view_number(writer, "creditedMs", room->credited_ms);
-    room_view_number(writer, "leftMs", moved->deadline_ms - engine_now_ms(rooms->engine));
+    json_field_int64(writer, "creditedMs", room->credited_ms);
+    json_field_int64(writer, "leftMs", moved->deadline_ms - engine_now_ms(rooms->engine));
 }
 
 void room_event_moved(struct rooms *rooms, struct change *change, const struct room *room,
@@ -221,13 +219,11 @@ static void timeout_fields(struct json_writer *writer, const struct rooms *rooms
 {
     const struct countdown *countdown = arg;
     (void)rooms;
-    json_write_key(writer, "version");
-    json_write_string(writer, countdown->version.at, countdown->version.size);
+    json_field_bytes(writer, "version", countdown->version);
     room_view_side(writer, "side", (int)room_to_move(room));
     room_view_field(writer, "onTimeout", room_view_flag(room));
-    room_view_number(writer, "deadlineEpochMs", countdown->deadline_ms);
-    json_write_key(writer, "fence");
-    json_write_uint64(writer, countdown->fence);
+    json_field_int64(writer, "deadlineEpochMs", countdown->deadline_ms);
+    json_field_uint64(writer, "fence", countdown->fence);
 }
 
 /* The turn that goes on, and until when. */
@@ -238,7 +234,7 @@ static void grace_fields(struct json_writer *writer, const struct rooms *rooms,
     room_version(room, version);
     room_view_field(writer, "version", version);
     room_view_side(writer, "side", *(const int *)arg);
-    room_view_number(
+    json_field_int64(
         writer, "deadlineEpochMs",
         engine_wall_of(rooms->engine, turn_clock_deadline(&room->clock), STORE_ELAPSED));
 }

@@ -21,7 +21,6 @@ enum {
     LEAST_MS = 1025,
     SPREAD_MS = 375,
     AGAIN_MS = 1000,
-    RECOVERING_AT_ONCE = 256,
 };
 
 /* A job on its way, through the port or through the change. */
@@ -215,27 +214,14 @@ void rooms_thought(struct rooms *rooms, struct room_job *job, int point)
 
 void room_ai_note_load(struct rooms *rooms, const struct engine_head *head)
 {
-    if (head->mark != MARK_AI_MOVES)
-        return;
-    if (rooms->recovery_count == rooms->recovery_room) {
-        size_t room = rooms->recovery_room == 0 ? 64 : rooms->recovery_room * 2;
-        struct engine_ref *list = realloc(rooms->recoveries, room * sizeof *list);
-        rooms->load_failed = rooms->load_failed || list == NULL;
-        if (list == NULL)
-            return;
-        rooms->recoveries = list;
-        rooms->recovery_room = room;
-    }
-    rooms->recoveries[rooms->recovery_count++] = head->ref;
+    if (head->mark == MARK_AI_MOVES)
+        recall_note(&rooms->recall, head->ref);
 }
-
-static void read_more(struct rooms *rooms);
 
 static void read_one(void *arg, enum tocsin_status status, const struct engine_record *record)
 {
     struct rooms *rooms = arg;
     struct room room;
-    rooms->recovery_open--;
     if (status == TOCSIN_OK && room_decode(record, &room) == TOCSIN_OK) {
         struct table *table = table_get(rooms, record->key);
         if (table != NULL)
@@ -243,24 +229,6 @@ static void read_one(void *arg, enum tocsin_status status, const struct engine_r
         else
             rooms->unpublished++;
     }
-    if (!rooms->in_read_more)
-        read_more(rooms);
-}
-
-static void read_more(struct rooms *rooms)
-{
-    rooms->in_read_more = true; /* what is in memory is read at once */
-    while (rooms->recovery_next < rooms->recovery_count &&
-           rooms->recovery_open < RECOVERING_AT_ONCE) {
-        rooms->recovery_open++;
-        engine_get_ref(rooms->engine, rooms->recoveries[rooms->recovery_next++], read_one, rooms);
-    }
-    rooms->in_read_more = false;
-    if (rooms->recovery_open > 0)
-        return;
-    free(rooms->recoveries);
-    rooms->recoveries = NULL;
-    rooms->recovery_count = rooms->recovery_room = rooms->recovery_next = 0;
 }
 
 enum tocsin_status rooms_recover(struct rooms *rooms)
@@ -268,11 +236,10 @@ enum tocsin_status rooms_recover(struct rooms *rooms)
     if (rooms->load_failed)
         return TOCSIN_NO_MEMORY;
     rooms->started_ms = engine_now_ms(rooms->engine);
-    read_more(rooms);
-    return TOCSIN_OK;
+    return recall_read(&rooms->recall, rooms->engine, read_one, rooms);
 }
 
 bool rooms_recovering(const struct rooms *rooms)
 {
-    return rooms->recovery_count > 0;
+    return rooms->recall.count > 0;
 }

@@ -241,8 +241,7 @@ static void restarted_fields(struct json_writer *writer, const struct rooms *roo
 {
     (void)rooms;
     (void)room;
-    json_write_key(writer, "abandoned");
-    json_write_bool(writer, *(const bool *)arg);
+    json_field_bool(writer, "abandoned", *(const bool *)arg);
 }
 
 static void started_fields(struct json_writer *writer, const struct rooms *rooms,

@@ -325,30 +325,6 @@ enum tocsin_status room_decode(const struct engine_record *record, struct room *
 
 /* ---- writing */
 
-static void write_number(struct json_writer *writer, const char *name, int64_t value)
-{
-    json_write_key(writer, name);
-    json_write_int64(writer, value);
-}
-
-static void write_count(struct json_writer *writer, const char *name, uint64_t value)
-{
-    json_write_key(writer, name);
-    json_write_uint64(writer, value);
-}
-
-static void write_bool(struct json_writer *writer, const char *name, bool value)
-{
-    json_write_key(writer, name);
-    json_write_bool(writer, value);
-}
-
-static void write_text(struct json_writer *writer, const char *name, const char *text)
-{
-    json_write_key(writer, name);
-    json_write_text(writer, text);
-}
-
 static void write_pair(struct json_writer *writer, const char *name, int64_t first, int64_t second)
 {
     json_write_key(writer, name);
@@ -365,16 +341,16 @@ static void write_seats(struct json_writer *writer, const struct room *room)
     for (int side = 0; side < ROOM_SIDES; side++) {
         const struct room_seat *seat = &room->seats[side];
         json_write_object(writer);
-        write_number(writer, "player", seat->player);
-        write_bool(writer, "taken", seat->taken);
-        write_bool(writer, "ready", seat->ready);
-        write_bool(writer, "ai", seat->ai);
-        write_count(writer, "wins", seat->wins);
-        write_text(writer, "keyHash", seat->key_hash);
-        write_count(writer, "takerEpoch", seat->taker_epoch);
-        write_count(writer, "takerSession", seat->taker_session);
-        write_bool(writer, "wantsRestart", seat->wants_restart);
-        write_bool(writer, "hadGrace", seat->had_grace);
+        json_field_int64(writer, "player", seat->player);
+        json_field_bool(writer, "taken", seat->taken);
+        json_field_bool(writer, "ready", seat->ready);
+        json_field_bool(writer, "ai", seat->ai);
+        json_field_uint64(writer, "wins", seat->wins);
+        json_field_text(writer, "keyHash", seat->key_hash);
+        json_field_uint64(writer, "takerEpoch", seat->taker_epoch);
+        json_field_uint64(writer, "takerSession", seat->taker_session);
+        json_field_bool(writer, "wantsRestart", seat->wants_restart);
+        json_field_bool(writer, "hadGrace", seat->had_grace);
         json_write_object_end(writer);
     }
     json_write_array_end(writer);
@@ -384,14 +360,14 @@ static void write_clock(struct json_writer *writer, const struct turn_clock *clo
 {
     json_write_key(writer, "clock");
     json_write_object(writer);
-    write_number(writer, "mode", (int)clock->rules.mode);
-    write_number(writer, "bank", clock->rules.bank_ms);
-    write_number(writer, "extra", clock->rules.extra_ms);
-    write_number(writer, "periods", clock->rules.periods);
-    write_number(writer, "phase", (int)clock->phase);
-    write_number(writer, "side", clock->to_move);
-    write_number(writer, "started", clock->started_ms);
-    write_number(writer, "spent", clock->spent_ms);
+    json_field_int64(writer, "mode", (int)clock->rules.mode);
+    json_field_int64(writer, "bank", clock->rules.bank_ms);
+    json_field_int64(writer, "extra", clock->rules.extra_ms);
+    json_field_int64(writer, "periods", clock->rules.periods);
+    json_field_int64(writer, "phase", (int)clock->phase);
+    json_field_int64(writer, "side", clock->to_move);
+    json_field_int64(writer, "started", clock->started_ms);
+    json_field_int64(writer, "spent", clock->spent_ms);
     write_pair(writer, "banks", clock->side[0].bank_ms, clock->side[1].bank_ms);
     write_pair(writer, "left", clock->side[0].periods, clock->side[1].periods);
     write_pair(writer, "lag", clock->rules.lag_move_ms, clock->rules.lag_quota_ms);
@@ -405,29 +381,29 @@ static void room_encode(struct buffer *out, const struct room *room)
     buffer_clear(out);
     json_writer_init(&writer, out);
     json_write_object(&writer);
-    write_text(&writer, "mode", room->pve ? "PVE" : "PVP");
-    write_text(&writer, "rule", room->rule == GOMOKU_RENJU ? "RENJU" : "STANDARD");
-    write_bool(&writer, "aiTimed", room->ai_timed);
-    write_count(&writer, "game", room->game);
-    write_number(&writer, "phase", (int)room->phase);
-    write_number(&writer, "winner", (int)room->winner);
+    json_field_text(&writer, "mode", room->pve ? "PVE" : "PVP");
+    json_field_text(&writer, "rule", room->rule == GOMOKU_RENJU ? "RENJU" : "STANDARD");
+    json_field_bool(&writer, "aiTimed", room->ai_timed);
+    json_field_uint64(&writer, "game", room->game);
+    json_field_int64(&writer, "phase", (int)room->phase);
+    json_field_int64(&writer, "winner", (int)room->winner);
     json_write_key(&writer, "board");
     json_write_string(&writer, room->board.at, GOMOKU_POINTS);
-    write_number(&writer, "last", room->last);
-    write_count(&writer, "draws", room->draws);
-    write_number(&writer, "createdMs", room->created_ms);
-    write_number(&writer, "touchedMs", room->touched_ms);
+    json_field_int64(&writer, "last", room->last);
+    json_field_uint64(&writer, "draws", room->draws);
+    json_field_int64(&writer, "createdMs", room->created_ms);
+    json_field_int64(&writer, "touchedMs", room->touched_ms);
     write_seats(&writer, room);
     write_clock(&writer, &room->clock);
-    write_number(&writer, "onTimeout", (int)room->on_timeout);
-    write_number(&writer, "grace", room->grace_ms);
-    write_number(&writer, "passes", room->passes);
-    write_bool(&writer, "passed", room->passed);
-    write_bool(&writer, "overdue", room->overdue);
-    write_bool(&writer, "graced", room->graced);
-    write_number(&writer, "credited", room->credited_ms);
-    write_number(&writer, "endedBy", (int)room->ended_by);
-    write_number(&writer, "toldMs", room->told_ms);
+    json_field_int64(&writer, "onTimeout", (int)room->on_timeout);
+    json_field_int64(&writer, "grace", room->grace_ms);
+    json_field_int64(&writer, "passes", room->passes);
+    json_field_bool(&writer, "passed", room->passed);
+    json_field_bool(&writer, "overdue", room->overdue);
+    json_field_bool(&writer, "graced", room->graced);
+    json_field_int64(&writer, "credited", room->credited_ms);
+    json_field_int64(&writer, "endedBy", (int)room->ended_by);
+    json_field_int64(&writer, "toldMs", room->told_ms);
     json_write_object_end(&writer);
 }
 

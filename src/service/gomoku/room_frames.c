@@ -26,8 +26,7 @@ static void begin_frame(struct table *table, struct json_writer *writer, const c
     room_view_field(writer, "roomId", table->id);
     room_view_field(writer, "gameId", game_id);
     room_view_field(writer, "type", type);
-    json_write_key(writer, "seq");
-    json_write_uint64(writer, table_next_seq(table->rooms, table));
+    json_field_uint64(writer, "seq", table_next_seq(table->rooms, table));
     json_write_key(writer, "payload");
 }
 
@@ -63,11 +62,10 @@ void room_frame_tick(struct table *table, const struct countdown *countdown, int
                    countdown->version.at);
     begin_frame(table, &writer, game_id, "TICK");
     json_write_object(&writer);
-    room_view_number(&writer, "left", countdown_seconds(left_ms));
-    room_view_number(&writer, "leftMs", left_ms);
-    json_write_key(&writer, "side");
-    json_write_string(&writer, countdown->owner.at, countdown->owner.size);
-    room_view_number(&writer, "deadlineEpochMs", countdown_shown_ms(rooms->engine, countdown));
+    json_field_int64(&writer, "left", countdown_seconds(left_ms));
+    json_field_int64(&writer, "leftMs", left_ms);
+    json_field_bytes(&writer, "side", countdown->owner);
+    json_field_int64(&writer, "deadlineEpochMs", countdown_shown_ms(rooms->engine, countdown));
     json_write_object_end(&writer);
     publish(table, &writer);
 }
@@ -121,8 +119,7 @@ static void begin_for_one(struct rooms *rooms, struct json_writer *writer, const
     room_view_field(writer, "roomId", room->id);
     room_view_game_id(writer, room);
     room_view_field(writer, "type", type);
-    json_write_key(writer, "seq");
-    json_write_uint64(writer,
+    json_field_uint64(writer, "seq",
                       table_seq(rooms, table_find(rooms, (struct bytes){room->id, ROOM_ID_BYTES})));
 }
 
@@ -189,8 +186,7 @@ void room_send_error(struct rooms *rooms, uint64_t session, struct bytes room_id
     else
         room_view_field(&writer, "gameId", NULL);
     room_view_field(&writer, "type", "ERROR");
-    json_write_key(&writer, "seq");
-    json_write_uint64(&writer, table_seq(rooms, table_find(rooms, room_id)));
+    json_field_uint64(&writer, "seq", table_seq(rooms, table_find(rooms, room_id)));
     room_view_field(&writer, "code", code);
     room_view_field(&writer, "detail", detail);
     json_write_key(&writer, "payload");

@@ -12,18 +12,6 @@ void room_view_field(struct json_writer *writer, const char *name, const char *t
         json_write_text(writer, text);
 }
 
-void room_view_number(struct json_writer *writer, const char *name, int64_t value)
-{
-    json_write_key(writer, name);
-    json_write_int64(writer, value);
-}
-
-static void view_bool(struct json_writer *writer, const char *name, bool value)
-{
-    json_write_key(writer, name);
-    json_write_bool(writer, value);
-}
-
 static const char *side_name(int side)
 {
     if (side == ROOM_NO_SIDE)
@@ -96,8 +84,8 @@ static const char *rule_name(const struct room *room)
 static void view_point(struct json_writer *writer, int point)
 {
     json_write_object(writer);
-    room_view_number(writer, "x", point % GOMOKU_SIZE);
-    room_view_number(writer, "y", point / GOMOKU_SIZE);
+    json_field_int64(writer, "x", point % GOMOKU_SIZE);
+    json_field_int64(writer, "y", point / GOMOKU_SIZE);
     json_write_object_end(writer);
 }
 
@@ -121,11 +109,11 @@ void room_view_state(struct json_writer *writer, const struct room *room)
 {
     json_write_object(writer);
     room_view_game_id(writer, room);
-    room_view_number(writer, "step", room->step);
+    json_field_int64(writer, "step", room->step);
     json_write_key(writer, "board");
     json_write_string(writer, room->board.at, GOMOKU_POINTS);
     room_view_side(writer, "current", (int)room_to_move(room));
-    view_bool(writer, "over", room->winner != ROOM_NOT_OVER);
+    json_field_bool(writer, "over", room->winner != ROOM_NOT_OVER);
     room_view_field(writer, "winner", room_view_winner(room));
     json_write_key(writer, "lastMove");
     if (room->last == GOMOKU_NOWHERE)
@@ -139,9 +127,9 @@ void room_view_state(struct json_writer *writer, const struct room *room)
 void room_view_series(struct json_writer *writer, const struct room *room)
 {
     json_write_object(writer);
-    room_view_number(writer, "X", (int64_t)room->seats[GOMOKU_X].wins);
-    room_view_number(writer, "O", (int64_t)room->seats[GOMOKU_O].wins);
-    room_view_number(writer, "draws", (int64_t)room->draws);
+    json_field_int64(writer, "X", (int64_t)room->seats[GOMOKU_X].wins);
+    json_field_int64(writer, "O", (int64_t)room->seats[GOMOKU_O].wins);
+    json_field_int64(writer, "draws", (int64_t)room->draws);
     json_write_object_end(writer);
 }
 
@@ -157,11 +145,11 @@ static void view_seats(struct json_writer *writer, const struct room *room,
         bool here = table != NULL && table_player(table, seat->player) != NULL;
         json_write_key(writer, side_name(side));
         json_write_object(writer);
-        view_bool(writer, "taken", seat->taken || seat->ai);
-        view_bool(writer, "ready", seat->ready);
-        view_bool(writer, "connected", here || seat->ai);
-        view_bool(writer, "ai", seat->ai);
-        view_bool(writer, "wantsRestart", seat->wants_restart);
+        json_field_bool(writer, "taken", seat->taken || seat->ai);
+        json_field_bool(writer, "ready", seat->ready);
+        json_field_bool(writer, "connected", here || seat->ai);
+        json_field_bool(writer, "ai", seat->ai);
+        json_field_bool(writer, "wantsRestart", seat->wants_restart);
         json_write_object_end(writer);
     }
     json_write_object_end(writer);
@@ -171,8 +159,8 @@ static void view_both(struct json_writer *writer, const char *name, int64_t x, i
 {
     json_write_key(writer, name);
     json_write_object(writer);
-    room_view_number(writer, "X", x);
-    room_view_number(writer, "O", o);
+    json_field_int64(writer, "X", x);
+    json_field_int64(writer, "O", o);
     json_write_object_end(writer);
 }
 
@@ -187,9 +175,9 @@ static void view_rules(struct json_writer *writer, const char *name, const struc
     json_write_key(writer, name);
     json_write_object(writer);
     room_view_field(writer, "mode", mode_names[rules->mode]);
-    room_view_number(writer, "bankMs", rules->bank_ms);
-    room_view_number(writer, "extraMs", rules->extra_ms);
-    room_view_number(writer, "periods", rules->periods);
+    json_field_int64(writer, "bankMs", rules->bank_ms);
+    json_field_int64(writer, "extraMs", rules->extra_ms);
+    json_field_int64(writer, "periods", rules->periods);
     json_write_object_end(writer);
 }
 
@@ -214,17 +202,17 @@ static void view_clock(struct json_writer *writer, const struct rooms *rooms,
     json_write_key(writer, "clock");
     json_write_object(writer);
     room_view_side(writer, "side", runs ? (int)room_to_move(room) : ROOM_NO_SIDE);
-    room_view_number(writer, "leftMs", !runs ? 0 : (clock->to_move == GOMOKU_X ? x : o).flag_ms);
+    json_field_int64(writer, "leftMs", !runs ? 0 : (clock->to_move == GOMOKU_X ? x : o).flag_ms);
     json_write_key(writer, "deadlineEpochMs");
     if (runs)
         json_write_int64(writer, room_shown_ms(rooms, room));
     else
         json_write_null(writer);
-    view_bool(writer, "running", runs);
-    view_bool(writer, "overdue", room->overdue);
+    json_field_bool(writer, "running", runs);
+    json_field_bool(writer, "overdue", room->overdue);
     room_view_field(writer, "onTimeout", room_view_flag(room));
-    room_view_number(writer, "graceMs", room->grace_ms);
-    room_view_number(writer, "creditedMs", room->credited_ms);
+    json_field_int64(writer, "graceMs", room->grace_ms);
+    json_field_int64(writer, "creditedMs", room->credited_ms);
     room_view_field(writer, "mode", mode_names[clock->rules.mode]);
     view_rules(writer, "rules", &clock->rules);
     if (clock->rules.mode == TURN_EACH)
@@ -247,7 +235,7 @@ void room_view_whole(struct json_writer *writer, const struct rooms *rooms, cons
     room_view_game_id(writer, room);
     room_view_field(writer, "mode", mode_name(room));
     room_view_field(writer, "rule", rule_name(room));
-    room_view_number(writer, "turnSeconds", room_turn_seconds(room));
+    json_field_int64(writer, "turnSeconds", room_turn_seconds(room));
     room_view_field(writer, "phase", phase_name(room));
     room_view_field(writer, "endedBy", ending_name(room));
     view_seats(writer, room, table);
@@ -255,10 +243,9 @@ void room_view_whole(struct json_writer *writer, const struct rooms *rooms, cons
     room_view_state(writer, room);
     json_write_key(writer, "series");
     room_view_series(writer, room);
-    room_view_number(writer, "spectators", table == NULL ? 0 : (int64_t)table_spectators(table));
+    json_field_int64(writer, "spectators", table == NULL ? 0 : (int64_t)table_spectators(table));
     view_clock(writer, rooms, room);
-    json_write_key(writer, "seq");
-    json_write_uint64(writer, table_seq(rooms, table));
+    json_field_uint64(writer, "seq", table_seq(rooms, table));
     if (my_side != NULL) {
         room_view_field(writer, "type", "FULL");
         room_view_side(writer, "mySide", *my_side);
@@ -268,7 +255,7 @@ void room_view_whole(struct json_writer *writer, const struct rooms *rooms, cons
         room_game_id(room, game_id);
         room_view_field(writer, "room_id", room->id);
         room_view_field(writer, "game_id", game_id);
-        room_view_number(writer, "turn_seconds", room_turn_seconds(room));
+        json_field_int64(writer, "turn_seconds", room_turn_seconds(room));
     }
     json_write_object_end(writer);
 }
@@ -283,7 +270,7 @@ void room_view_row(struct json_writer *writer, const struct rooms *rooms, const 
     room_view_field(writer, "game_id", game_id);
     room_view_field(writer, "mode", mode_name(room));
     room_view_field(writer, "rule", rule_name(room));
-    room_view_number(writer, "turn_seconds", room_turn_seconds(room));
+    json_field_int64(writer, "turn_seconds", room_turn_seconds(room));
     room_view_field(writer, "phase", phase_name(room));
     if (in_list) {
         view_rules(writer, "clock", &room->clock.rules);
@@ -291,8 +278,8 @@ void room_view_row(struct json_writer *writer, const struct rooms *rooms, const 
         int64_t players = 0;
         for (int side = 0; side < ROOM_SIDES; side++)
             players += room->seats[side].taken || room->seats[side].ai;
-        room_view_number(writer, "players", players);
-        room_view_number(writer, "spectators",
+        json_field_int64(writer, "players", players);
+        json_field_int64(writer, "spectators",
                          table == NULL ? 0 : (int64_t)table_spectators(table));
     }
     json_write_object_end(writer);

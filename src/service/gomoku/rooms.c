@@ -5,7 +5,6 @@
 #include "service/gomoku/rooms.h"
 
 #include <assert.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "service/gomoku/rooms_inside.h"
@@ -42,11 +41,7 @@ struct opening {
     struct rooms *rooms;
     struct room_opening asked;
     struct room room;
-    struct buffer answer;
-    enum outcome outcome;
-    uint64_t rev;
-    bool replayed;
-    struct tocsin_why why;
+    struct reply reply;
 };
 
 static bool is_full(const struct rooms *rooms)
@@ -64,12 +59,9 @@ static enum tocsin_status make_new(struct opening *opening, struct change *chang
     struct bytes id = {room->id, ROOM_ID_BYTES};
     struct engine_record record;
     struct json_writer writer;
-    if (is_full(rooms)) {
-        opening->outcome = OUTCOME_TOO_MANY;
-        (void)snprintf(opening->why.text, sizeof opening->why.text,
-                       "as many rooms as may be (gomoku.rooms): try again later");
-        return TOCSIN_CONFLICT;
-    }
+    if (is_full(rooms))
+        return reply_refuse(&opening->reply, OUTCOME_TOO_MANY,
+                            "as many rooms as may be (gomoku.rooms): try again later");
     enum tocsin_status status = change_get(change, rooms->kind, id, &record);
     if (status == TOCSIN_OK)
         return TOCSIN_UNAVAILABLE; /* 64 bits of chance have come twice */
@@ -80,50 +72,38 @@ static enum tocsin_status make_new(struct opening *opening, struct change *chang
     if (status != TOCSIN_OK)
         return status;
     room_event(rooms, change, room, "created", NULL, NULL);
-    json_writer_init(&writer, &opening->answer);
+    json_writer_init(&writer, &opening->reply.answer);
     room_view_row(&writer, rooms, room, false);
-    opening->outcome = OUTCOME_MADE;
-    opening->rev = room->rev;
-    struct idem_said said = {
-        opening->outcome, opening->rev, {opening->answer.data, opening->answer.size}};
-    status = buffer_status(&opening->answer);
-    return status != TOCSIN_OK ? status
-                               : idem_keep(rooms->idem, change, &opening->asked.idem, id, &said);
+    opening->reply.outcome = OUTCOME_MADE;
+    opening->reply.rev = room->rev;
+    return TOCSIN_OK;
 }
 
 static enum tocsin_status make(void *arg, struct change *change)
 {
     struct opening *opening = arg;
-    struct idem_said said;
-    buffer_clear(&opening->answer);
-    enum tocsin_status status =
-        idem_find(opening->rooms->idem, change, &opening->asked.idem, &said);
-    opening->replayed = status == TOCSIN_OK;
-    if (status == TOCSIN_NONE)
-        return make_new(opening, change);
-    if (status != TOCSIN_OK && status != TOCSIN_CONFLICT && status != TOCSIN_FULL)
+    struct idem *idem = opening->rooms->idem;
+    const struct idem_ask *ask = &opening->asked.idem;
+    struct bytes id = {opening->room.id, ROOM_ID_BYTES};
+    enum tocsin_status status = idem_replay(idem, change, ask, &opening->reply);
+    if (status != TOCSIN_NONE)
         return status;
-    opening->outcome = said.outcome;
-    opening->rev = said.rev;
-    return idem_say(&said, &opening->answer, &opening->why);
+    status = make_new(opening, change);
+    return status == TOCSIN_OK ? idem_keep(idem, change, ask, id, &opening->reply) : status;
 }
 
 static void made(void *arg, enum tocsin_status status)
 {
     struct opening *opening = arg;
     opening->rooms->opening--;
-    if (status == TOCSIN_OK && !opening->replayed)
+    if (status == TOCSIN_OK && !opening->reply.replayed)
         lobby_made(opening->rooms, (struct bytes){opening->room.id, ROOM_ID_BYTES});
-    if (status != TOCSIN_OK && status != TOCSIN_CONFLICT) {
-        opening->outcome = outcome_of_status(status);
-        (void)snprintf(opening->why.text, sizeof opening->why.text, "%s",
-                       tocsin_status_text(status));
-    }
-    opening->asked.fn(opening->asked.arg, opening->outcome, opening->rev,
-                      (struct bytes){opening->answer.data, opening->answer.size}, opening->why.text,
-                      opening->replayed);
+    reply_settle(&opening->reply, status);
+    opening->asked.fn(opening->asked.arg, opening->reply.outcome, opening->reply.rev,
+                      (struct bytes){opening->reply.answer.data, opening->reply.answer.size},
+                      opening->reply.why.text, opening->reply.replayed);
     errand_end(&opening->errand);
-    buffer_release(&opening->answer);
+    buffer_release(&opening->reply.answer);
     free(opening);
 }
 
@@ -139,7 +119,7 @@ void rooms_open(struct rooms *rooms, const struct room_opening *asked)
     rooms_random_hex(rooms, id, ROOM_ID_BYTES);
     opening->rooms = rooms;
     opening->asked = *asked;
-    buffer_init(&opening->answer, FRAME_BYTES_MAX);
+    buffer_init(&opening->reply.answer, FRAME_BYTES_MAX);
     room_init(&opening->room, id, &asked->wish);
     errand_begin(&rooms->errands, &opening->errand);
     rooms->opening++;
@@ -328,7 +308,7 @@ void rooms_destroy(struct rooms *rooms)
     ring_release(&rooms->calls);
     tables_release(rooms);
     lobby_release(rooms);
-    free(rooms->recoveries);
+    recall_release(&rooms->recall);
     buffer_release(&rooms->doc);
     buffer_release(&rooms->event);
     buffer_release(&rooms->frame);

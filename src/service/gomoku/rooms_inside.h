@@ -19,6 +19,7 @@
 #include "base/json_write.h"
 #include "service/gomoku/rooms.h"
 #include "service/gomoku/roster.h"
+#include "service/recall.h"
 
 /* Which of them the AI has to move in, is known without a doc: a restart reads only these. */
 enum room_mark { MARK_WAITING = 1, MARK_PLAYING, MARK_AI_MOVES, MARK_ENDED };
@@ -95,14 +96,9 @@ struct rooms {
     struct errand calls;   /* head of the ring of commands */
     uint64_t opening;      /* rooms that are being made */
     struct lobby lobby;
-    int64_t started_ms; /* elapsed: nobody can have come before */
-    struct engine_ref *recoveries;
-    size_t recovery_count;
-    size_t recovery_room;
-    size_t recovery_next;
-    size_t recovery_open;
-    bool in_read_more;
-    bool load_failed;
+    int64_t started_ms;   /* elapsed: nobody can have come before */
+    struct recall recall; /* where the AI is to move */
+    bool load_failed;     /* there was no memory for the lobby */
     struct buffer doc;
     struct buffer event;
     struct buffer frame;
@@ -153,7 +149,6 @@ enum tocsin_status room_find(struct rooms *rooms, struct change *change, struct 
 /* ---- what is shown (room_view.c). Keys are in none of it. */
 
 void room_view_field(struct json_writer *writer, const char *name, const char *text);
-void room_view_number(struct json_writer *writer, const char *name, int64_t value);
 void room_view_side(struct json_writer *writer, const char *name, int side);
 void room_view_game_id(struct json_writer *writer, const struct room *room);
 const char *room_view_winner(const struct room *room);

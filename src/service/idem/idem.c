@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "service/idem/idem.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 
 /* A doc: body hash, rev (8 bytes each, lowest first), outcome, text. */
@@ -35,47 +34,37 @@ static uint64_t get_u64(const char *from)
     return value;
 }
 
-enum tocsin_status idem_find(struct idem *idem, struct change *change, const struct idem_ask *ask,
-                             struct idem_said *ret_said)
+static enum tocsin_status say_again(struct bytes doc, struct reply *reply)
+{
+    struct bytes text = {doc.at + HEAD_BYTES, doc.size - HEAD_BYTES};
+    reply->outcome = (enum outcome)(unsigned char)doc.at[16];
+    reply->rev = get_u64(doc.at + 8);
+    reply->replayed = true;
+    if (reply->outcome >= OUTCOME_INVALID)
+        return reply_refuse(reply, reply->outcome, "%.*s", (int)text.size, text.at);
+    buffer_append(&reply->answer, text.at, text.size);
+    return buffer_status(&reply->answer);
+}
+
+enum tocsin_status idem_replay(struct idem *idem, struct change *change, const struct idem_ask *ask,
+                               struct reply *reply)
 {
     struct engine_record record;
+    reply_begin(reply);
     if (ask->key.size == 0)
         return TOCSIN_NONE;
     enum tocsin_status status = change_get(change, idem->kind, ask->key, &record);
-    if (status == TOCSIN_NONE && idem->count >= idem->limits.entries) {
-        *ret_said =
-            (struct idem_said){.outcome = OUTCOME_TOO_MANY,
-                               .text = bytes_of("Idempotency-Key: too many of the last 24 hours")};
-        return TOCSIN_FULL;
-    }
+    if (status == TOCSIN_NONE && idem->count >= idem->limits.entries)
+        return reply_refuse(reply, OUTCOME_TOO_MANY,
+                            "Idempotency-Key: too many of the last 24 hours");
     if (status != TOCSIN_OK)
         return status;
     if (record.doc.size < HEAD_BYTES || (unsigned char)record.doc.at[16] > OUTCOME_BROKEN)
         return TOCSIN_DAMAGED;
-    if (get_u64(record.doc.at) != ask->body) {
-        *ret_said = (struct idem_said){
-            .outcome = OUTCOME_CONFLICTING,
-            .text =
-                bytes_of("Idempotency-Key: it was used with another body in the last 24 hours")};
-        return TOCSIN_CONFLICT;
-    }
-    *ret_said = (struct idem_said){
-        .outcome = (enum outcome)(unsigned char)record.doc.at[16],
-        .rev = get_u64(record.doc.at + 8),
-        .text = {record.doc.at + HEAD_BYTES, record.doc.size - HEAD_BYTES},
-    };
-    return TOCSIN_OK;
-}
-
-enum tocsin_status idem_say(const struct idem_said *said, struct buffer *answer,
-                            struct tocsin_why *ret_why)
-{
-    if (said->outcome >= OUTCOME_INVALID)
-        (void)snprintf(ret_why->text, sizeof ret_why->text, "%.*s", (int)said->text.size,
-                       said->text.at);
-    else
-        buffer_append(answer, said->text.at, said->text.size);
-    return buffer_status(answer);
+    if (get_u64(record.doc.at) != ask->body)
+        return reply_refuse(reply, OUTCOME_CONFLICTING,
+                            "Idempotency-Key: it was used with another body in the last 24 hours");
+    return say_again(record.doc, reply);
 }
 
 static void settled(void *arg, enum tocsin_status status)
@@ -85,17 +74,24 @@ static void settled(void *arg, enum tocsin_status status)
 }
 
 enum tocsin_status idem_keep(struct idem *idem, struct change *change, const struct idem_ask *ask,
-                             struct bytes home, const struct idem_said *said)
+                             struct bytes home, const struct reply *reply)
 {
     char head[HEAD_BYTES];
+    bool done = reply->outcome < OUTCOME_INVALID;
+    struct bytes text =
+        done ? (struct bytes){reply->answer.data, reply->answer.size} : bytes_of(reply->why.text);
+    if (buffer_status(&reply->answer) != TOCSIN_OK)
+        return buffer_status(&reply->answer);
+    if (!done && (ask->key.size == 0 || !outcome_stands(reply->outcome)))
+        return TOCSIN_CONFLICT;
     if (ask->key.size == 0)
         return TOCSIN_OK;
     put_u64(head, ask->body);
-    put_u64(head + 8, said->rev);
-    head[16] = (char)said->outcome;
+    put_u64(head + 8, reply->rev);
+    head[16] = (char)reply->outcome;
     buffer_clear(&idem->doc);
     buffer_append(&idem->doc, head, sizeof head);
-    buffer_append(&idem->doc, said->text.at, said->text.size);
+    buffer_append(&idem->doc, text.at, text.size);
     if (buffer_status(&idem->doc) != TOCSIN_OK)
         return buffer_status(&idem->doc);
     struct change_put put = {

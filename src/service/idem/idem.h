@@ -5,10 +5,10 @@
  * caller's, with whoever asks and the route in it), dropped when their time is over. What is
  * kept is committed with what the call changed, in one group.
  *
- * Keys      with another body: CONFLICT.
+ * Keys      with another body: refused as CONFLICTING.
  * Refusals  by what was found are kept (outcome_stands). What is wrong in itself is refused
  *           again anyway; what there was no room for is to be tried again.
- * Bounds    as many entries as the limit says, then FULL.
+ * Bounds    as many entries as the limit says, then refused as TOO_MANY.
  * Threads   the engine's.
  */
 #ifndef TOCSIN_SERVICE_IDEM_IDEM_H
@@ -36,22 +36,16 @@ struct idem_ask {
     struct bytes key; /* size 0: none, and then nothing is found or kept */
     uint64_t body;    /* hash of it */
 };
-struct idem_said {
-    enum outcome outcome;
-    uint64_t rev;
-    struct bytes text; /* the answer; of a refusal, why */
-};
 
-/* OK: it was, and this is what was said, borrowed as a record is. NONE: never. CONFLICT and FULL:
- * refused, and said says how. Else as change_get. */
-enum tocsin_status idem_find(struct idem *idem, struct change *change, const struct idem_ask *ask,
-                             struct idem_said *ret_said);
-/* Its text becomes the answer, or the reason of the refusal. */
-enum tocsin_status idem_say(const struct idem_said *said, struct buffer *answer,
-                            struct tocsin_why *ret_why);
-/* With what this change changes. The home is that of the other records. */
+/* The first a call does in its change, however often that runs: the reply begins anew. NONE: it was
+ * never asked before, go on. OK: it was, and is told the same again; or it is refused for its key.
+ * Else as change_get. */
+enum tocsin_status idem_replay(struct idem *idem, struct change *change, const struct idem_ask *ask,
+                               struct reply *reply);
+/* The last it does: what is replied is kept with what this change changes, and CONFLICT is for a
+ * refusal that is not kept: nothing is written. The home is that of the other records. */
 enum tocsin_status idem_keep(struct idem *idem, struct change *change, const struct idem_ask *ask,
-                             struct bytes home, const struct idem_said *said);
+                             struct bytes home, const struct reply *reply);
 
 /* Entries, with those that are not committed yet. */
 uint64_t idem_count(const struct idem *idem);

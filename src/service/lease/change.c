@@ -2,8 +2,6 @@
 /* What becomes of a lease inside a change: it is given, renewed, ended. Nothing here has an
  * effect of its own but what is staged and what is hung on the change's end. */
 
-#include <stdio.h>
-
 #include "service/lease/leases_inside.h"
 
 /* ---- counted when it is durable */
@@ -55,35 +53,27 @@ static void tell(struct leases *all, struct change *change, const struct lease *
 
 /* ---- what a call is told */
 
-enum tocsin_status lease_refuse(struct lease_call *call, enum outcome outcome, const char *why)
-{
-    call->outcome = outcome;
-    (void)snprintf(call->why.text, sizeof call->why.text, "%s", why);
-    return TOCSIN_OK;
-}
-
 void lease_refuse_held(struct lease_call *call, const struct lease *lease)
 {
-    lease_write_refusal(&call->answer, call->leases, lease, call->name, NULL);
-    (void)lease_refuse(call, OUTCOME_CONFLICTING, "somebody else has it; holder says who");
+    lease_write_refusal(&call->reply.answer, call->leases, lease, call->name, NULL);
+    (void)reply_refuse(&call->reply, OUTCOME_CONFLICTING, "somebody else has it; holder says who");
     call->told = true;
 }
 
 bool lease_matches(struct lease_call *call, const struct lease *lease)
 {
-    call->outcome = conditions_hold(&call->conditions, lease != NULL,
-                                    lease != NULL ? lease->rev : 0, &call->why);
-    return call->outcome == OUTCOME_OK;
+    return conditions_hold(&call->conditions, lease != NULL, lease != NULL ? lease->rev : 0,
+                           &call->reply);
 }
 
 static void answer(struct lease_call *call, const struct lease *lease, enum outcome outcome)
 {
     struct json_writer writer;
-    buffer_clear(&call->answer);
-    json_writer_init(&writer, &call->answer);
+    buffer_clear(&call->reply.answer);
+    json_writer_init(&writer, &call->reply.answer);
     lease_write(&writer, call->leases, lease);
-    call->outcome = outcome;
-    call->rev = lease->rev;
+    call->reply.outcome = outcome;
+    call->reply.rev = lease->rev;
     call->given_fence = lease->fence;
 }
 
@@ -131,7 +121,7 @@ static enum tocsin_status grant(struct leases *all, struct change *change, struc
         return status;
     tell(all, change, &lease, "acquired");
     answer(call, &lease, OUTCOME_MADE);
-    return buffer_status(&call->answer);
+    return buffer_status(&call->reply.answer);
 }
 
 enum tocsin_status lease_grant(struct leases *all, struct change *change, struct lease_call *call,
@@ -155,7 +145,7 @@ enum tocsin_status lease_renew(struct leases *all, struct change *change, struct
     if (status != TOCSIN_OK)
         return status;
     answer(call, lease, OUTCOME_OK);
-    status = buffer_status(&call->answer);
+    status = buffer_status(&call->reply.answer);
     return status == TOCSIN_OK && call->line != NULL ? line_promise(change, call) : status;
 }
 

@@ -2,8 +2,6 @@
 /* What is asked from outside, as changes. Each verb may run several times (engine.h) and has no
  * effect but what it stages and what it writes into its call. */
 
-#include <stdio.h>
-
 #include "service/lease/leases_inside.h"
 
 /* ---- acquire */
@@ -26,7 +24,7 @@ static enum tocsin_status acquire_free(struct lease_call *call, struct change *c
     else
         status = lease_grant(all, change, next, false);
     return status == TOCSIN_FULL
-               ? lease_refuse(call, OUTCOME_TOO_MANY,
+               ? reply_refuse(&call->reply, OUTCOME_TOO_MANY,
                               "as many leases are held as may (limits.leases): try again later")
                : status;
 }
@@ -64,9 +62,9 @@ static enum tocsin_status refuse_lost(struct lease_call *call, const struct leas
         [LEASE_END_EXPIRED] = {"expired", "it is not yours any more: its time was over"},
     };
     bool taken = lease != NULL && how == LEASE_END_FORGOTTEN;
-    lease_write_refusal(&call->answer, call->leases, lease, call->name,
+    lease_write_refusal(&call->reply.answer, call->leases, lease, call->name,
                         taken ? "taken" : hows[how].reason);
-    return lease_refuse(call, OUTCOME_LOST,
+    return reply_refuse(&call->reply, OUTCOME_LOST, "%s",
                         taken ? "it is not yours: somebody else has it" : hows[how].why);
 }
 
@@ -98,7 +96,7 @@ static enum tocsin_status release(struct lease_call *call, struct change *change
     enum tocsin_status status = lease_find(all, change, call->name, holder, &lease, &over);
     if (status == TOCSIN_NONE) /* when it is over, its end comes by itself */
         return lease_matches(call, NULL)
-                   ? lease_refuse(call, OUTCOME_MISSING, "nobody has this lease")
+                   ? reply_refuse(&call->reply, OUTCOME_MISSING, "nobody has this lease")
                    : TOCSIN_OK;
     if (status != TOCSIN_OK)
         return status;
@@ -108,63 +106,38 @@ static enum tocsin_status release(struct lease_call *call, struct change *change
     if (!lease_matches(call, &lease))
         return TOCSIN_OK;
     struct json_writer writer;
-    json_writer_init(&writer, &call->answer);
+    json_writer_init(&writer, &call->reply.answer);
     lease_write(&writer, all, &lease);
-    call->rev = lease.rev;
+    call->reply.rev = lease.rev;
     return lease_end(all, change, &lease, LEASE_END_RELEASED, line_next(all, call->name));
 }
 
 /* ---- running a call */
 
-static enum tocsin_status run_verb(struct lease_call *call, struct change *change)
+static enum tocsin_status run(void *arg, struct change *change)
 {
     static enum tocsin_status (*const verbs[])(struct lease_call *, struct change *) = {
         [LEASE_ACQUIRE] = lease_acquire,
         [LEASE_KEEPALIVE] = keepalive,
         [LEASE_RELEASE] = release,
     };
-    enum tocsin_status status = verbs[call->verb](call, change);
-    return status == TOCSIN_OK ? buffer_status(&call->answer) : status;
-}
-
-static enum tocsin_status run(void *arg, struct change *change)
-{
     struct lease_call *call = arg;
     struct idem *idem = call->leases->idem;
-    struct idem_said said;
-    buffer_clear(&call->answer);
-    call->outcome = OUTCOME_OK;
-    call->rev = 0;
-    call->why.text[0] = '\0';
-    enum tocsin_status status = idem_find(idem, change, &call->idem, &said);
-    call->replayed = status == TOCSIN_OK;
-    if (status == TOCSIN_OK || status == TOCSIN_CONFLICT || status == TOCSIN_FULL) {
-        call->rev = said.rev;
-        call->outcome = said.outcome;
-        return idem_say(&said, &call->answer, &call->why);
-    }
-    if (status == TOCSIN_NONE)
-        status = run_verb(call, change);
-    if (status != TOCSIN_OK)
+    enum tocsin_status status = idem_replay(idem, change, &call->idem, &call->reply);
+    if (status != TOCSIN_NONE)
         return status;
-    bool done = call->outcome < OUTCOME_INVALID;
-    if (!done && (call->idem.key.size == 0 || !outcome_stands(call->outcome)))
-        return TOCSIN_CONFLICT; /* nothing is written */
-    said = (struct idem_said){call->outcome, call->rev, {call->answer.data, call->answer.size}};
-    if (!done)
-        said.text = bytes_of(call->why.text);
-    return idem_keep(idem, change, &call->idem, call->name, &said);
+    status = verbs[call->verb](call, change);
+    return status == TOCSIN_OK ? idem_keep(idem, change, &call->idem, call->name, &call->reply)
+                               : status;
 }
 
 static void settled(void *arg, enum tocsin_status status)
 {
     struct lease_call *call = arg;
-    if (status != TOCSIN_OK && status != TOCSIN_CONFLICT) {
-        call->outcome = outcome_of_status(status);
-        buffer_clear(&call->answer);
-        (void)snprintf(call->why.text, sizeof call->why.text, "%s", tocsin_status_text(status));
-    }
-    call->leases->stats.fenced += call->outcome == OUTCOME_LOST;
+    if (status != TOCSIN_OK && status != TOCSIN_CONFLICT)
+        buffer_clear(&call->reply.answer);
+    reply_settle(&call->reply, status);
+    call->leases->stats.fenced += call->reply.outcome == OUTCOME_LOST;
     call->done(call);
 }
 

@@ -47,28 +47,16 @@ enum tocsin_status lease_decode(const struct engine_record *record,
     return TOCSIN_OK;
 }
 
-static void write_word(struct json_writer *writer, const char *name, struct bytes word)
-{
-    json_write_key(writer, name);
-    json_write_string(writer, word.at, word.size);
-}
-
-static void write_number(struct json_writer *writer, const char *name, int64_t number)
-{
-    json_write_key(writer, name);
-    json_write_int64(writer, number);
-}
-
 enum tocsin_status lease_put(struct leases *all, struct change *change, struct lease *lease)
 {
     struct json_writer writer;
     buffer_clear(&all->doc);
     json_writer_init(&writer, &all->doc);
     json_write_object(&writer);
-    write_word(&writer, "holder", lease->holder);
-    write_number(&writer, "fence", (int64_t)lease->fence);
-    write_number(&writer, "ttlMs", lease->ttl_ms);
-    write_number(&writer, "acquiredEpochMs", lease->acquired_ms);
+    json_field_bytes(&writer, "holder", lease->holder);
+    json_field_int64(&writer, "fence", (int64_t)lease->fence);
+    json_field_int64(&writer, "ttlMs", lease->ttl_ms);
+    json_field_int64(&writer, "acquiredEpochMs", lease->acquired_ms);
     json_write_object_end(&writer);
     if (buffer_status(&all->doc) != TOCSIN_OK)
         return buffer_status(&all->doc);
@@ -88,15 +76,16 @@ void lease_write(struct json_writer *writer, struct leases *all, const struct le
 {
     int64_t left = lease->ends_ms - engine_now_up_ms(all->engine);
     json_write_object(writer);
-    write_word(writer, "name", lease->name);
-    write_word(writer, "holder", lease->holder);
-    write_number(writer, "fence", (int64_t)lease->fence);
-    write_number(writer, "ttl_ms", lease->ttl_ms);
-    write_number(writer, "expires_ms", engine_wall_of(all->engine, lease->ends_ms, STORE_ELAPSED));
-    write_number(writer, "left_ms", left > 0 ? left : 0);
-    write_number(writer, "acquired_ms", lease->acquired_ms);
-    write_number(writer, "waiting", line_count(all, lease->name));
-    write_number(writer, "rev", (int64_t)lease->rev);
+    json_field_bytes(writer, "name", lease->name);
+    json_field_bytes(writer, "holder", lease->holder);
+    json_field_int64(writer, "fence", (int64_t)lease->fence);
+    json_field_int64(writer, "ttl_ms", lease->ttl_ms);
+    json_field_int64(writer, "expires_ms",
+                     engine_wall_of(all->engine, lease->ends_ms, STORE_ELAPSED));
+    json_field_int64(writer, "left_ms", left > 0 ? left : 0);
+    json_field_int64(writer, "acquired_ms", lease->acquired_ms);
+    json_field_int64(writer, "waiting", line_count(all, lease->name));
+    json_field_int64(writer, "rev", (int64_t)lease->rev);
     json_write_object_end(writer);
 }
 
@@ -109,19 +98,17 @@ void lease_write_refusal(struct buffer *out, struct leases *all, const struct le
     json_writer_init(&writer, out);
     json_write_object(&writer);
     if (lease != NULL) {
-        write_word(&writer, "holder", lease->holder);
-        write_number(&writer, "fence", (int64_t)lease->fence);
-        write_number(&writer, "expires_ms",
-                     engine_wall_of(all->engine, lease->ends_ms, STORE_ELAPSED));
+        json_field_bytes(&writer, "holder", lease->holder);
+        json_field_int64(&writer, "fence", (int64_t)lease->fence);
+        json_field_int64(&writer, "expires_ms",
+                         engine_wall_of(all->engine, lease->ends_ms, STORE_ELAPSED));
     }
     for (size_t i = 0; lease == NULL && i < sizeof none / sizeof none[0]; i++) {
         json_write_key(&writer, none[i]);
         json_write_null(&writer);
     }
-    write_number(&writer, "waiting", line_count(all, name));
-    if (reason != NULL) {
-        json_write_key(&writer, "reason");
-        json_write_text(&writer, reason);
-    }
+    json_field_int64(&writer, "waiting", line_count(all, name));
+    if (reason != NULL)
+        json_field_text(&writer, "reason", reason);
     json_write_object_end(&writer);
 }

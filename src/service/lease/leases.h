@@ -72,13 +72,9 @@ struct lease_call {
     int64_t wait_ms;     /* ACQUIRE: 0: does not stand in line */
     void (*done)(struct lease_call *call);
 
-    /* The lease as JSON. When it is refused as CONFLICTING or LOST: the further members of the
-     * problem, as an object. Initialised by the caller. */
-    struct buffer answer;
-    uint64_t rev;
-    enum outcome outcome;
-    bool replayed; /* an answer given before, from an Idempotency-Key */
-    struct tocsin_why why;
+    /* Its answer is the lease as JSON. When it is refused as CONFLICTING or LOST: the further
+     * members of the problem, as an object. */
+    struct reply reply;
 
     /* the service's own */
     struct leases *leases;

@@ -87,7 +87,6 @@ enum lease_end lease_how_ended(const struct leases *all, uint64_t fence);
 enum tocsin_status lease_acquire(struct lease_call *call, struct change *change);
 
 /* What a change of this call came to. */
-enum tocsin_status lease_refuse(struct lease_call *call, enum outcome outcome, const char *why);
 void lease_refuse_held(struct lease_call *call, const struct lease *lease);
 bool lease_matches(struct lease_call *call, const struct lease *lease);
 

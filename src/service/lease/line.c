@@ -13,7 +13,6 @@
  */
 
 #include <assert.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "service/lease/leases_inside.h"
@@ -127,9 +126,9 @@ static enum tocsin_status run(void *arg, struct change *change)
     if (call->promised || call->gone)
         return TOCSIN_CONFLICT; /* somebody else's change has served it */
     call->told = call->refused = false;
-    buffer_clear(&call->answer);
+    buffer_clear(&call->reply.answer);
     enum tocsin_status status = lease_acquire(call, change);
-    if (status != TOCSIN_OK || call->outcome < OUTCOME_INVALID)
+    if (status != TOCSIN_OK || call->reply.outcome < OUTCOME_INVALID)
         return status;
     call->refused = !call->told;
     return TOCSIN_CONFLICT;
@@ -153,9 +152,8 @@ static void ask(struct lease_call *call)
 static void answer(struct lease_call *call, enum outcome outcome, const char *why)
 {
     if (why != NULL) {
-        call->outcome = outcome;
-        buffer_clear(&call->answer);
-        (void)snprintf(call->why.text, sizeof call->why.text, "%s", why);
+        buffer_clear(&call->reply.answer);
+        (void)reply_refuse(&call->reply, outcome, "%s", why);
     }
     leave(call);
     call->done(call);
@@ -167,7 +165,7 @@ static void look(struct lease_call *call)
     if (call->asking || call->promised)
         return;
     if (call->gone || call->refused)
-        answer(call, call->outcome, NULL);
+        answer(call, call->reply.outcome, NULL);
     else if (call->ask_status != TOCSIN_OK)
         answer(call, outcome_of_status(call->ask_status), tocsin_status_text(call->ask_status));
     else if (call->leases->holding)
@@ -196,7 +194,7 @@ static enum tocsin_status give_back(void *arg, struct change *change)
     struct lease lease;
     bool over;
     enum tocsin_status status = lease_find(all, change, call->name, holder, &lease, &over);
-    if (status == TOCSIN_OK && lease.rev != call->rev)
+    if (status == TOCSIN_OK && lease.rev != call->reply.rev)
         status = TOCSIN_CONFLICT; /* its holder has asked again, and counts on it */
     if (status != TOCSIN_OK)
         return status;
@@ -237,10 +235,10 @@ static void settled(void *arg, enum tocsin_status status)
     leave(call); /* before anybody else is served */
     if (!call->gone) {
         serve_same(call);
-        answer(call, call->outcome, NULL);
+        answer(call, call->reply.outcome, NULL);
         return;
     }
-    if (call->outcome != OUTCOME_MADE) { /* its holder had it before, by another call */
+    if (call->reply.outcome != OUTCOME_MADE) { /* its holder had it before, by another call */
         call->done(call);
         return;
     }
@@ -266,7 +264,7 @@ void line_ask(struct leases *all, struct lease_call *call)
     call->line = NULL;
     call->asking = call->promised = call->told = call->over = call->gone = call->refused = false;
     call->ask_status = TOCSIN_OK;
-    call->outcome = OUTCOME_OK;
+    call->reply.outcome = OUTCOME_OK;
     if (all->holding) {
         answer(call, OUTCOME_UNAVAILABLE, "the server stops: ask again");
     } else if (all->waiting >= all->limits.waiting) {

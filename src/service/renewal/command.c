@@ -3,23 +3,14 @@
  * effect but what it stages and what it writes into its call; what follows in memory is done when
  * the change is durable (take_effect). */
 
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "service/renewal/renewals_inside.h"
 
-static enum tocsin_status refuse(struct renewal_call *call, enum outcome outcome, const char *why)
-{
-    call->outcome = outcome;
-    (void)snprintf(call->why.text, sizeof call->why.text, "%s", why);
-    return TOCSIN_OK;
-}
-
 static bool matches(struct renewal_call *call, const struct engine_record *record)
 {
-    call->outcome = conditions_hold(&call->conditions, record != NULL,
-                                    record != NULL ? record->rev : 0, &call->why);
-    return call->outcome == OUTCOME_OK;
+    return conditions_hold(&call->conditions, record != NULL, record != NULL ? record->rev : 0,
+                           &call->reply);
 }
 
 static void answer(struct renewal_call *call, const struct renewal *renewal,
@@ -27,7 +18,7 @@ static void answer(struct renewal_call *call, const struct renewal *renewal,
 {
     struct json_writer writer;
     bool ended = state >= RENEWAL_COMPLETED;
-    json_writer_init(&writer, &call->answer);
+    json_writer_init(&writer, &call->reply.answer);
     renewal_write(&writer, &(struct renewal_view){
                                .id = call->id,
                                .state = state,
@@ -35,7 +26,7 @@ static void answer(struct renewal_call *call, const struct renewal *renewal,
                                .counters = &renewal->counters,
                                .created_ms = renewal->created_ms,
                                .ended_ms = ended ? engine_wall_ms(call->renewals->engine) : 0,
-                               .rev = call->rev,
+                               .rev = call->reply.rev,
                                .live = renewal,
                            });
 }
@@ -47,7 +38,7 @@ static enum tocsin_status put(struct renewal_call *call, struct change *change,
                               const char *event)
 {
     struct renewals *all = call->renewals;
-    enum tocsin_status status = renewal_put(all, change, renewal, state, "", &call->rev);
+    enum tocsin_status status = renewal_put(all, change, renewal, state, "", &call->reply.rev);
     if (status != TOCSIN_OK)
         return status;
     renewal_event(all, change, renewal, event, "");
@@ -64,17 +55,17 @@ static bool make(struct renewal_call *call, enum tocsin_status *ret_status)
                      engine_mark_count(all->engine, all->kind, RENEWAL_PAUSED);
     *ret_status = TOCSIN_OK;
     if (!renewals_has_client(all, call->spec->more->redis)) {
-        (void)refuse(call, OUTCOME_INVALID,
-                     "redis: there is no server of this name in the configuration");
+        (void)reply_refuse(&call->reply, OUTCOME_INVALID,
+                           "redis: there is no server of this name in the configuration");
         return false;
     }
-    if (own_misses(all->own, call->spec, &call->why)) {
-        call->outcome = OUTCOME_INVALID;
+    if (own_misses(all->own, call->spec, &call->reply.why)) {
+        call->reply.outcome = OUTCOME_INVALID;
         return false;
     }
     if (there + all->staged >= all->limits.renewals) {
-        (void)refuse(call, OUTCOME_TOO_MANY,
-                     "as many renewals as may (limits.renewals): try again later");
+        (void)reply_refuse(&call->reply, OUTCOME_TOO_MANY,
+                           "as many renewals as may (limits.renewals): try again later");
         return false;
     }
     if (renewals_make_room(all))
@@ -95,14 +86,14 @@ static enum tocsin_status enroll(struct renewal_call *call, struct change *chang
     enum tocsin_status status = change_get(change, all->kind, call->id, &record);
     bool there = status == TOCSIN_OK && record.mark < RENEWAL_COMPLETED;
     if (there)
-        return refuse(call, OUTCOME_CONFLICTING, "there is a renewal of this id");
+        return reply_refuse(&call->reply, OUTCOME_CONFLICTING, "there is a renewal of this id");
     if (status != TOCSIN_NONE && status != TOCSIN_OK)
         return status;
     if (!matches(call, NULL)) /* one that has ended makes room for another */
         return TOCSIN_OK;
     if (call->made == NULL && !make(call, &status))
         return status;
-    call->outcome = OUTCOME_MADE;
+    call->reply.outcome = OUTCOME_MADE;
     return put(call, change, call->made, RENEWAL_ACTIVE, "registered");
 }
 
@@ -121,7 +112,8 @@ static enum tocsin_status change_state(struct renewal_call *call, struct change 
     enum renewal_state state = verbs[call->verb].state;
     if (now != state)
         return call->verb == RENEWAL_RENEW
-                   ? refuse(call, OUTCOME_CONFLICTING, "it is paused: resume it first")
+                   ? reply_refuse(&call->reply, OUTCOME_CONFLICTING,
+                                  "it is paused: resume it first")
                    : put(call, change, renewal, state, verbs[call->verb].event);
     answer(call, renewal, state); /* as it is */
     return TOCSIN_OK;
@@ -133,21 +125,20 @@ static enum tocsin_status change_one(struct renewal_call *call, struct change *c
     struct engine_record record;
     enum tocsin_status status = change_get(change, all->kind, call->id, &record);
     if (status == TOCSIN_NONE)
-        return matches(call, NULL) ? refuse(call, OUTCOME_MISSING, "there is no such renewal")
-                                   : TOCSIN_OK;
+        return matches(call, NULL)
+                   ? reply_refuse(&call->reply, OUTCOME_MISSING, "there is no such renewal")
+                   : TOCSIN_OK;
     if (status != TOCSIN_OK)
         return status;
     if (!matches(call, &record))
         return TOCSIN_OK;
-    if (record.mark >= RENEWAL_COMPLETED) {
-        char why[64];
-        (void)snprintf(why, sizeof why, "it has ended: %s", renewal_state_names[record.mark]);
-        return refuse(call, OUTCOME_CONFLICTING, why);
-    }
+    if (record.mark >= RENEWAL_COMPLETED)
+        return reply_refuse(&call->reply, OUTCOME_CONFLICTING, "it has ended: %s",
+                            renewal_state_names[record.mark]);
     const struct renewal *renewal = renewal_find(all, call->id);
     if (renewal == NULL)
         return TOCSIN_UNAVAILABLE; /* a restart is taking them up */
-    call->rev = record.rev;
+    call->reply.rev = record.rev;
     return change_state(call, change, renewal, (enum renewal_state)record.mark);
 }
 
@@ -157,32 +148,13 @@ static enum tocsin_status run(void *arg, struct change *change)
 {
     struct renewal_call *call = arg;
     struct idem *idem = call->renewals->idem;
-    struct idem_said said;
-    buffer_clear(&call->answer);
-    call->outcome = OUTCOME_OK;
-    call->rev = 0;
-    call->why.text[0] = '\0';
     call->changed = false;
-    enum tocsin_status status = idem_find(idem, change, &call->idem, &said);
-    call->replayed = status == TOCSIN_OK;
-    if (status == TOCSIN_OK || status == TOCSIN_CONFLICT || status == TOCSIN_FULL) {
-        call->rev = said.rev;
-        call->outcome = said.outcome;
-        return idem_say(&said, &call->answer, &call->why);
-    }
-    if (status == TOCSIN_NONE)
-        status = call->verb == RENEWAL_REGISTER ? enroll(call, change) : change_one(call, change);
-    if (status == TOCSIN_OK)
-        status = buffer_status(&call->answer);
-    if (status != TOCSIN_OK)
+    enum tocsin_status status = idem_replay(idem, change, &call->idem, &call->reply);
+    if (status != TOCSIN_NONE)
         return status;
-    bool done = call->outcome < OUTCOME_INVALID;
-    if (!done && (call->idem.key.size == 0 || !outcome_stands(call->outcome)))
-        return TOCSIN_CONFLICT; /* nothing is written */
-    said = (struct idem_said){call->outcome, call->rev, {call->answer.data, call->answer.size}};
-    if (!done)
-        said.text = bytes_of(call->why.text);
-    return idem_keep(idem, change, &call->idem, call->id, &said);
+    status = call->verb == RENEWAL_REGISTER ? enroll(call, change) : change_one(call, change);
+    return status == TOCSIN_OK ? idem_keep(idem, change, &call->idem, call->id, &call->reply)
+                               : status;
 }
 
 /* ---- once it is durable */
@@ -206,7 +178,7 @@ void renewal_answer_waiting(struct renewal *renewal)
             wait_for_round(call, renewal);
         } else {
             if (call->verb == RENEWAL_RENEW) {
-                buffer_clear(&call->answer);
+                buffer_clear(&call->reply.answer);
                 answer(call, renewal, renewal->state);
             }
             call->done(call);
@@ -221,7 +193,8 @@ void renewal_refuse_waiting(struct renewal *renewal)
     renewal->waiting = NULL;
     while (call != NULL) {
         struct renewal_call *next = call->next;
-        (void)refuse(call, OUTCOME_UNAVAILABLE, "its end could not be written yet: ask again");
+        (void)reply_refuse(&call->reply, OUTCOME_UNAVAILABLE,
+                           "its end could not be written yet: ask again");
         call->done(call);
         call = next;
     }
@@ -287,8 +260,8 @@ static void take_effect(struct renewal_call *call)
         [RENEWAL_RENEW] = renew,
     };
     struct renewal *renewal = renewal_find(call->renewals, call->id);
-    bool acts = call->changed || (call->verb == RENEWAL_RENEW && !call->replayed);
-    bool granted = renewal != NULL && call->outcome < OUTCOME_INVALID;
+    bool acts = call->changed || (call->verb == RENEWAL_RENEW && !call->reply.replayed);
+    bool granted = renewal != NULL && call->reply.outcome < OUTCOME_INVALID;
     if (granted && acts)
         effects[call->verb](call, renewal);
     else if (granted && call->verb == RENEWAL_PAUSE && renewal->state == RENEWAL_PAUSED)
@@ -300,10 +273,7 @@ static void take_effect(struct renewal_call *call)
 static void settled(void *arg, enum tocsin_status status)
 {
     struct renewal_call *call = arg;
-    if (status != TOCSIN_OK && status != TOCSIN_CONFLICT) {
-        call->outcome = outcome_of_status(status);
-        (void)snprintf(call->why.text, sizeof call->why.text, "%s", tocsin_status_text(status));
-    }
+    reply_settle(&call->reply, status);
     free(call->spec);
     call->spec = NULL;
     if (status == TOCSIN_OK && call->changed && call->made != NULL) {

@@ -102,12 +102,6 @@ enum tocsin_status renewal_read_spec(const struct renewal_record *record,
     return status == TOCSIN_INVALID ? TOCSIN_DAMAGED : status;
 }
 
-static void write_number(struct json_writer *writer, const char *name, int64_t number)
-{
-    json_write_key(writer, name);
-    json_write_int64(writer, number);
-}
-
 enum tocsin_status renewal_put(struct renewals *all, struct change *change,
                                const struct renewal *renewal, enum renewal_state state,
                                const char *why, uint64_t *ret_rev)
@@ -123,13 +117,11 @@ enum tocsin_status renewal_put(struct renewals *all, struct change *change,
     json_write_object(&writer);
     renewal_spec_write(&writer, renewal->spec, SPEC_BRIEF);
     json_write_object_end(&writer);
-    write_number(&writer, "created", renewal->created_ms);
+    json_field_int64(&writer, "created", renewal->created_ms);
     if (ended)
-        write_number(&writer, "ended", engine_wall_ms(all->engine));
-    if (why[0] != '\0') {
-        json_write_key(&writer, "why");
-        json_write_text(&writer, why);
-    }
+        json_field_int64(&writer, "ended", engine_wall_ms(all->engine));
+    if (why[0] != '\0')
+        json_field_text(&writer, "why", why);
     json_write_key(&writer, "counters");
     write_counters(&writer, &renewal->counters);
     json_write_object_end(&writer);
@@ -161,16 +153,12 @@ void renewal_event(struct renewals *all, struct change *change, const struct ren
     buffer_clear(&all->doc);
     json_writer_init(&writer, &all->doc);
     json_write_object(&writer);
-    json_write_key(&writer, "id");
-    json_write_string(&writer, id.at, id.size);
+    json_field_bytes(&writer, "id", id);
     struct bytes name = renewal->spec->more->name;
-    if (name.size > 0) {
-        json_write_key(&writer, "name");
-        json_write_string(&writer, name.at, name.size);
-    }
+    if (name.size > 0)
+        json_field_bytes(&writer, "name", name);
     if (why[0] != '\0') {
-        json_write_key(&writer, "why");
-        json_write_text(&writer, why);
+        json_field_text(&writer, "why", why);
     }
     json_write_object_end(&writer);
     if (buffer_status(&all->doc) == TOCSIN_OK)
@@ -196,11 +184,11 @@ static void write_metrics(struct json_writer *writer, const struct counters *cou
     uint64_t keys = counters->success + counters->failure;
     json_write_key(writer, "metrics");
     json_write_object(writer);
-    write_number(writer, "total", (int64_t)counters->rounds);
-    write_number(writer, "success", (int64_t)counters->success);
-    write_number(writer, "failure", (int64_t)counters->failure);
-    write_number(writer, "task_failures", (int64_t)counters->task_failures);
-    write_number(writer, "skipped", (int64_t)counters->skipped);
+    json_field_int64(writer, "total", (int64_t)counters->rounds);
+    json_field_int64(writer, "success", (int64_t)counters->success);
+    json_field_int64(writer, "failure", (int64_t)counters->failure);
+    json_field_int64(writer, "task_failures", (int64_t)counters->task_failures);
+    json_field_int64(writer, "skipped", (int64_t)counters->skipped);
     json_write_key(writer, "success_rate");
     if (keys == 0)
         json_write_null(writer);
@@ -221,7 +209,7 @@ static void write_last(struct json_writer *writer, const struct tally *last)
     }
     json_write_object(writer);
     for (int i = KEY_RENEWED; i < KEY_RESULTS; i++)
-        write_number(writer, key_result_names[i], (int64_t)last->of[i]);
+        json_field_int64(writer, key_result_names[i], (int64_t)last->of[i]);
     json_write_key(writer, "why");
     if (trouble_why(last->trouble)[0] == '\0')
         json_write_null(writer);
@@ -234,8 +222,7 @@ static void write_last(struct json_writer *writer, const struct tally *last)
         json_write_object(writer);
         json_write_key(writer, "key");
         json_write_string(writer, worst->key, worst->key_size);
-        json_write_key(writer, "result");
-        json_write_text(writer, key_result_names[worst->result]);
+        json_field_text(writer, "result", key_result_names[worst->result]);
         json_write_object_end(writer);
     }
     json_write_array_end(writer);
@@ -246,10 +233,8 @@ void renewal_write(struct json_writer *writer, const struct renewal_view *view)
 {
     const struct renewal *live = view->live;
     json_write_object(writer);
-    json_write_key(writer, "id");
-    json_write_string(writer, view->id.at, view->id.size);
-    json_write_key(writer, "status");
-    json_write_text(writer, renewal_state_names[view->state]);
+    json_field_bytes(writer, "id", view->id);
+    json_field_text(writer, "status", renewal_state_names[view->state]);
     renewal_spec_write(writer, view->spec, SPEC_WHOLE);
     write_time(writer, "ended_ms", view->ended_ms);
     json_write_key(writer, "why");
@@ -260,12 +245,11 @@ void renewal_write(struct json_writer *writer, const struct renewal_view *view)
     bool beats = live != NULL && view->state == RENEWAL_ACTIVE && live->state == RENEWAL_ACTIVE;
     write_time(writer, "next_ms",
                beats ? engine_wall_of(live->all->engine, live->next_ms, STORE_ELAPSED) : 0);
-    write_number(writer, "failures", live != NULL ? live->failures : 0);
+    json_field_int64(writer, "failures", live != NULL ? live->failures : 0);
     write_metrics(writer, live != NULL ? &live->counters : view->counters, view->created_ms);
     bool has_last = live != NULL && live->has_last;
     struct tally last = has_last ? renewal_last(live) : (struct tally){.trouble = NULL};
     write_last(writer, has_last ? &last : NULL);
-    json_write_key(writer, "rev");
-    json_write_uint64(writer, view->rev);
+    json_field_uint64(writer, "rev", view->rev);
     json_write_object_end(writer);
 }

@@ -5,10 +5,9 @@
 #include "service/renewal/renewals_inside.h"
 
 #include <assert.h>
-#include <stdio.h>
 #include <stdlib.h>
 
-enum { RECOVERING_AT_ONCE = 256, DOC_BYTES_MAX = STORE_DOC_BYTES_MAX };
+enum { DOC_BYTES_MAX = STORE_DOC_BYTES_MAX };
 
 const struct renewals_limits renewals_limits_default = {
     .renewals = 1000000,
@@ -200,21 +199,9 @@ void renewal_remove(struct renewal *renewal, enum renewal_state state)
 static void on_load(void *service, const struct engine_head *head)
 {
     struct renewals *all = service;
-    if (head->mark >= RENEWAL_COMPLETED)
-        return;
-    if (all->recovery_count == all->recovery_room) {
-        size_t room = all->recovery_room == 0 ? 64 : all->recovery_room * 2;
-        struct engine_ref *list = realloc(all->recoveries, room * sizeof *list);
-        all->load_failed = all->load_failed || list == NULL;
-        if (list == NULL)
-            return;
-        all->recoveries = list;
-        all->recovery_room = room;
-    }
-    all->recoveries[all->recovery_count++] = head->ref;
+    if (head->mark < RENEWAL_COMPLETED)
+        recall_note(&all->recall, head->ref);
 }
-
-static void read_more(struct renewals *all);
 
 enum tocsin_status renewal_take_up(struct renewals *all, const struct engine_record *record,
                                    struct renewal **ret_renewal)
@@ -246,41 +233,20 @@ static void take_up_one(struct renewals *all, const struct engine_record *record
 static void read_one(void *arg, enum tocsin_status status, const struct engine_record *record)
 {
     struct renewals *all = arg;
-    all->recovery_open--;
     if (status == TOCSIN_OK)
         take_up_one(all, record);
     else
         all->stats.unread += status != TOCSIN_NONE;
-    if (!all->in_read_more)
-        read_more(all);
-}
-
-static void read_more(struct renewals *all)
-{
-    all->in_read_more = true; /* what is in memory is read at once */
-    while (all->recovery_next < all->recovery_count && all->recovery_open < RECOVERING_AT_ONCE) {
-        all->recovery_open++;
-        engine_get_ref(all->engine, all->recoveries[all->recovery_next++], read_one, all);
-    }
-    all->in_read_more = false;
-    if (all->recovery_open > 0)
-        return;
-    free(all->recoveries);
-    all->recoveries = NULL;
-    all->recovery_count = all->recovery_room = all->recovery_next = 0;
 }
 
 enum tocsin_status renewals_recover(struct renewals *all)
 {
-    if (all->load_failed)
-        return TOCSIN_NO_MEMORY;
-    read_more(all);
-    return TOCSIN_OK;
+    return recall_read(&all->recall, all->engine, read_one, all);
 }
 
 bool renewals_recovering(const struct renewals *all)
 {
-    return all->recovery_count > 0;
+    return all->recall.count > 0;
 }
 
 /* ---- life */
@@ -342,7 +308,7 @@ void renewals_destroy(struct renewals *all)
     free(all->list);
     number_map_release(&all->by_id);
     errands_release(all);
-    free(all->recoveries);
+    recall_release(&all->recall);
     buffer_release(&all->doc);
     beats_destroy(all->beats);
     free(all);

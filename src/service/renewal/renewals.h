@@ -124,11 +124,7 @@ struct renewal_call {
     struct renewal_spec *spec; /* REGISTER; the service's from then on */
     void (*done)(struct renewal_call *call);
 
-    struct buffer answer; /* initialised by the caller */
-    uint64_t rev;
-    enum outcome outcome;
-    bool replayed;
-    struct tocsin_why why;
+    struct reply reply;
 
     struct renewals *renewals; /* the service's own, as are those below */
     struct renewal_call *next;

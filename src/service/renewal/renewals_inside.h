@@ -4,6 +4,7 @@
 #define TOCSIN_SERVICE_RENEWAL_RENEWALS_INSIDE_H
 
 #include "base/number_map.h"
+#include "service/recall.h"
 #include "service/renewal/renewals.h"
 
 enum {
@@ -107,13 +108,7 @@ struct renewals {
     uint32_t list_room;
     uint32_t staged; /* registrations under way */
     struct number_map by_id;
-    struct engine_ref *recoveries;
-    size_t recovery_count;
-    size_t recovery_room;
-    size_t recovery_next;
-    size_t recovery_open;
-    bool in_read_more;
-    bool load_failed;
+    struct recall recall;
     bool stopped;
     struct errand *errands;
     bool saving;          /* for the last time */

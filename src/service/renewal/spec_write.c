@@ -11,18 +11,6 @@ const char *const strategy_type_names[STRATEGY_TYPES] = {[STRATEGY_FIXED] = "fix
                                                          [STRATEGY_WHILE] = "while",
                                                          [STRATEGY_OWN] = "own"};
 
-static void write_bytes(struct json_writer *writer, const char *name, struct bytes text)
-{
-    json_write_key(writer, name);
-    json_write_string(writer, text.at, text.size);
-}
-
-static void write_number(struct json_writer *writer, const char *name, int64_t number)
-{
-    json_write_key(writer, name);
-    json_write_int64(writer, number);
-}
-
 /* From this one on, while they are keys; the first that is not. */
 static uint32_t write_keys(struct json_writer *writer, const struct renewal_spec *spec,
                            uint32_t from)
@@ -42,7 +30,7 @@ static void write_sources(struct json_writer *writer, const struct renewal_spec 
         return;
     }
     if (spec->source_count == 1) {
-        write_bytes(writer, source_type_names[spec->sources[0].type], spec->sources[0].text);
+        json_field_bytes(writer, source_type_names[spec->sources[0].type], spec->sources[0].text);
         return;
     }
     json_write_key(writer, "any");
@@ -52,7 +40,8 @@ static void write_sources(struct json_writer *writer, const struct renewal_spec 
         if (spec->sources[i].type == SOURCE_KEY) {
             i = write_keys(writer, spec, i);
         } else {
-            write_bytes(writer, source_type_names[spec->sources[i].type], spec->sources[i].text);
+            json_field_bytes(writer, source_type_names[spec->sources[i].type],
+                             spec->sources[i].text);
             i++;
         }
         json_write_object_end(writer);
@@ -67,8 +56,8 @@ static void write_steps(struct json_writer *writer, const struct renewal_strateg
     for (uint32_t i = 0; i < strategy->step_count; i++) {
         json_write_object(writer);
         if (strategy->steps[i].count > 0)
-            write_number(writer, "count", (int64_t)strategy->steps[i].count);
-        write_number(writer, "ttl", strategy->steps[i].ttl_ms);
+            json_field_int64(writer, "count", (int64_t)strategy->steps[i].count);
+        json_field_int64(writer, "ttl", strategy->steps[i].ttl_ms);
         json_write_object_end(writer);
     }
     json_write_array_end(writer);
@@ -78,32 +67,24 @@ static void write_strategy(struct json_writer *writer, const struct renewal_stra
 {
     json_write_key(writer, "strategy");
     json_write_object(writer);
-    json_write_key(writer, "type");
-    json_write_text(writer, strategy_type_names[strategy->type]);
+    json_field_text(writer, "type", strategy_type_names[strategy->type]);
     if (strategy->type == STRATEGY_STEPS)
         write_steps(writer, strategy);
     else
-        write_number(writer, "ttl", strategy->ttl_ms);
+        json_field_int64(writer, "ttl", strategy->ttl_ms);
     if (strategy->type == STRATEGY_UNTIL)
-        write_number(writer, "at", strategy->until_ms);
+        json_field_int64(writer, "at", strategy->until_ms);
     if (strategy->type == STRATEGY_OWN)
-        write_bytes(writer, "name", strategy->test->key);
+        json_field_bytes(writer, "name", strategy->test->key);
     if (strategy->type == STRATEGY_WHILE) {
-        write_bytes(writer, "key", strategy->test->key);
+        json_field_bytes(writer, "key", strategy->test->key);
         if (strategy->test->value.at != NULL) {
-            write_bytes(writer, "equals", strategy->test->value);
+            json_field_bytes(writer, "equals", strategy->test->value);
         } else {
-            json_write_key(writer, "exists");
-            json_write_bool(writer, strategy->test->exists);
+            json_field_bool(writer, "exists", strategy->test->exists);
         }
     }
     json_write_object_end(writer);
-}
-
-static void write_truth(struct json_writer *writer, const char *name, bool value)
-{
-    json_write_key(writer, name);
-    json_write_bool(writer, value);
 }
 
 void renewal_spec_write(struct json_writer *writer, const struct renewal_spec *spec,
@@ -112,18 +93,18 @@ void renewal_spec_write(struct json_writer *writer, const struct renewal_spec *s
     bool whole = detail == SPEC_WHOLE;
     const struct renewal_more *more = spec->more;
     if (more->name.size > 0)
-        write_bytes(writer, "name", more->name);
+        json_field_bytes(writer, "name", more->name);
     write_sources(writer, spec);
     write_strategy(writer, &spec->strategy);
-    write_number(writer, "every", spec->every_ms);
+    json_field_int64(writer, "every", spec->every_ms);
     if (whole || spec->max_retries != RENEWAL_RETRIES_DEFAULT)
-        write_number(writer, "max_retries", spec->max_retries);
+        json_field_int64(writer, "max_retries", spec->max_retries);
     if (whole || !bytes_are(more->redis, RENEWAL_REDIS_DEFAULT))
-        write_bytes(writer, "redis", more->redis);
+        json_field_bytes(writer, "redis", more->redis);
     if (more->owner.at != NULL)
-        write_bytes(writer, "owner", more->owner);
+        json_field_bytes(writer, "owner", more->owner);
     if (whole || spec->may_shorten)
-        write_truth(writer, "shorten", spec->may_shorten);
+        json_field_bool(writer, "shorten", spec->may_shorten);
     if (whole || spec->may_limit)
-        write_truth(writer, "persistent", spec->may_limit);
+        json_field_bool(writer, "persistent", spec->may_limit);
 }

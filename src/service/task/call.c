@@ -4,31 +4,16 @@
  * been staged for good, and when it is durable or rolled back. */
 
 #include <assert.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "service/task/tasks_inside.h"
-
-/* ---- Idempotency-Key */
-
-static enum tocsin_status keep_answer(struct tasks_call *call, struct change *change)
-{
-    struct idem_said said = {call->outcome, call->rev, {call->answer.data, call->answer.size}};
-    if (call->outcome >= OUTCOME_INVALID)
-        said.text = bytes_of(call->why.text);
-    return idem_keep(call->tasks->idem, change, &call->idem, call->id, &said);
-}
 
 /* ---- running a call */
 
 /* Nothing of this has been, until it is staged for good. */
 static void begin(struct tasks_call *call)
 {
-    buffer_clear(&call->answer);
-    call->outcome = OUTCOME_OK;
-    call->rev = 0;
-    call->why.text[0] = '\0';
-    call->replayed = call->cancels = call->makes = false;
+    call->cancels = call->makes = false;
     call->ended = CALL_NOT_ENDED;
     call->unready_count = 0;
     call->fence = 0;
@@ -38,34 +23,22 @@ static void staged(struct tasks_call *call)
 {
     for (size_t i = 0; i < call->unready_count; i++)
         (void)queue_unready(call->tasks, call->unready[i]);
-    call->makes = call->outcome == OUTCOME_MADE && !call->replayed;
+    call->makes = call->reply.outcome == OUTCOME_MADE && !call->reply.replayed;
     call->tasks->making += call->makes;
     finish_staged(call);
 }
 
 static enum tocsin_status run_verb(struct tasks_call *call, struct change *change)
 {
-    struct idem_said said;
-    enum tocsin_status found = idem_find(call->tasks->idem, change, &call->idem, &said);
-    call->replayed = found == TOCSIN_OK;
-    if (found == TOCSIN_OK || found == TOCSIN_CONFLICT || found == TOCSIN_FULL) {
-        call->rev = said.rev;
-        call->outcome = said.outcome;
-        return idem_say(&said, &call->answer, &call->why);
-    }
-    if (found != TOCSIN_NONE)
-        return found;
-    enum tocsin_status status = command_verb(call, change);
+    struct idem *idem = call->tasks->idem;
+    enum tocsin_status status = idem_replay(idem, change, &call->idem, &call->reply);
+    if (status != TOCSIN_NONE)
+        return status;
+    status = command_verb(call, change);
     if (status != TOCSIN_BUSY)
         call->wish = NULL; /* it will not run again */
-    if (status == TOCSIN_OK && buffer_status(&call->answer) != TOCSIN_OK)
-        status = buffer_status(&call->answer);
-    if (status != TOCSIN_OK)
-        return status;
-    bool done = call->outcome < OUTCOME_INVALID;
-    if (call->idem.key.size > 0 && (done || outcome_stands(call->outcome)))
-        return keep_answer(call, change);
-    return done ? TOCSIN_OK : TOCSIN_CONFLICT; /* nothing is written */
+    return status == TOCSIN_OK ? idem_keep(idem, change, &call->idem, call->id, &call->reply)
+                               : status;
 }
 
 static enum tocsin_status run_call(void *arg, struct change *change)
@@ -83,13 +56,14 @@ static enum tocsin_status run_call(void *arg, struct change *change)
 static void count_call(struct tasks_call *call)
 {
     struct tasks *tasks = call->tasks;
-    if (call->replayed)
+    if (call->reply.replayed)
         return; /* it was counted then; and the task may have ended since */
-    if (call->outcome == OUTCOME_MADE) {
+    if (call->reply.outcome == OUTCOME_MADE) {
         tasks_count(tasks, TASKS_ADDED, 1);
-    } else if (call->outcome == OUTCOME_OK && call->verb == TASKS_PUT) {
+    } else if (call->reply.outcome == OUTCOME_OK && call->verb == TASKS_PUT) {
         tasks_count(tasks, TASKS_REPLACED, 1);
-    } else if (call->outcome == OUTCOME_CONFLICTING || call->outcome == OUTCOME_UNMATCHED) {
+    } else if (call->reply.outcome == OUTCOME_CONFLICTING ||
+               call->reply.outcome == OUTCOME_UNMATCHED) {
         tasks_count(tasks, TASKS_CONFLICT, 1);
     }
 }
@@ -101,10 +75,10 @@ static void settled(void *arg, enum tocsin_status status)
     bool ok = status == TOCSIN_OK;
     tasks->making -= call->makes;
     if (!ok && status != TOCSIN_CONFLICT) {
-        call->outcome =
-            status == TOCSIN_NONE ? OUTCOME_BROKEN : outcome_of_status(status); /* what must be */
-        (void)snprintf(call->why.text, sizeof call->why.text, "%s",
-                       status == TOCSIN_DAMAGED ? TASKS_BROKEN_TEXT : tocsin_status_text(status));
+        (void)reply_refuse(
+            &call->reply,
+            status == TOCSIN_NONE ? OUTCOME_BROKEN : outcome_of_status(status), /* what must be */
+            "%s", status == TOCSIN_DAMAGED ? TASKS_BROKEN_TEXT : tocsin_status_text(status));
         for (size_t i = 0; i < call->unready_count; i++) {
             struct engine_head head;
             if (engine_head(tasks->engine, call->unready[i], &head))
@@ -133,8 +107,9 @@ static void zone_here(void *arg, enum tocsin_status status, const struct tocsin_
         engine_change(call->tasks->engine, false, run_call, settled, call);
         return;
     }
-    call->outcome = status == TOCSIN_INVALID ? OUTCOME_INVALID : OUTCOME_OVERLOADED;
-    (void)snprintf(call->why.text, sizeof call->why.text, "tz: %.190s", why->text);
+    (void)reply_refuse(&call->reply,
+                       status == TOCSIN_INVALID ? OUTCOME_INVALID : OUTCOME_OVERLOADED,
+                       "tz: %.190s", why->text);
     call->done(call);
 }
 
@@ -142,6 +117,7 @@ void tasks_start(struct tasks *tasks, struct tasks_call *call)
 {
     call->tasks = tasks;
     call->unready = NULL;
+    reply_begin(&call->reply);
     begin(call);
     bool makes = call->verb == TASKS_CREATE || call->verb == TASKS_PUT;
     if (makes && call->wish->rhythm == TASK_CRON) {

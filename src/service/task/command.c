@@ -5,37 +5,26 @@
  * or rolled back (settled). */
 
 #include <assert.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "service/task/tasks_inside.h"
-
-enum tocsin_status tasks_refuse(struct tasks_call *call, enum outcome outcome, const char *why)
-{
-    call->outcome = outcome;
-    (void)snprintf(call->why.text, sizeof call->why.text, "%s", why);
-    return TOCSIN_OK;
-}
 
 static void write_answer(struct tasks_call *call, const struct task *task,
                          const struct task_view *view)
 {
     struct task_view shown = *view;
     shown.on_a_line = call->on_a_line;
-    call->rev = view->rev;
+    call->reply.rev = view->rev;
     if (!call->brief) {
-        tasks_write_json(&call->answer, task, &shown);
+        tasks_write_json(&call->reply.answer, task, &shown);
         return;
     }
     struct json_writer writer;
-    json_writer_init(&writer, &call->answer);
+    json_writer_init(&writer, &call->reply.answer);
     json_write_object(&writer);
-    json_write_key(&writer, "id");
-    json_write_string(&writer, task->id.at, task->id.size);
-    json_write_key(&writer, "rev");
-    json_write_uint64(&writer, view->rev);
-    json_write_key(&writer, "due_ms");
-    json_write_int64(&writer, view->due_ms);
+    json_field_bytes(&writer, "id", task->id);
+    json_field_uint64(&writer, "rev", view->rev);
+    json_field_int64(&writer, "due_ms", view->due_ms);
     json_write_object_end(&writer);
 }
 
@@ -84,9 +73,8 @@ static enum tocsin_status get(struct tasks_call *call, struct change *change,
 /* False: refused, by If-Match or If-None-Match. record NULL: there is none. */
 static bool matches(struct tasks_call *call, const struct engine_record *record)
 {
-    call->outcome = conditions_hold(&call->conditions, record != NULL,
-                                    record != NULL ? record->rev : 0, &call->why);
-    return call->outcome == OUTCOME_OK;
+    return conditions_hold(&call->conditions, record != NULL, record != NULL ? record->rev : 0,
+                           &call->reply);
 }
 
 /* The task a verb is for. False: the verb ends here, with this status; when that is OK, the call
@@ -99,7 +87,7 @@ static bool find(struct tasks_call *call, struct change *change, struct engine_r
         return matches(call, ret_record);
     if (*ret_status == TOCSIN_NONE)
         *ret_status = matches(call, NULL)
-                          ? tasks_refuse(call, OUTCOME_MISSING, "there is no such task")
+                          ? reply_refuse(&call->reply, OUTCOME_MISSING, "there is no such task")
                           : TOCSIN_OK;
     return false;
 }
@@ -131,7 +119,7 @@ static enum tocsin_status put_wish(struct tasks_call *call, struct change *chang
 {
     struct tasks *tasks = call->tasks;
     if (old == NULL && tasks_full(tasks))
-        return tasks_refuse(call, OUTCOME_TOO_MANY,
+        return reply_refuse(&call->reply, OUTCOME_TOO_MANY,
                             "as many tasks wait as may (limits.tasks_pending): try again later");
     struct task task = *call->wish;
     task.id = call->id;
@@ -139,9 +127,9 @@ static enum tocsin_status put_wish(struct tasks_call *call, struct change *chang
     int64_t now =
         basis == STORE_WALL ? engine_wall_up_ms(tasks->engine) : engine_now_up_ms(tasks->engine);
     const struct zone *zone = zones_find(&tasks->zones, task.zone);
-    enum tocsin_status status = rhythm_first(&task, zone, now, &task.nominal_ms, &call->why);
+    enum tocsin_status status = rhythm_first(&task, zone, now, &task.nominal_ms, &call->reply.why);
     if (status != TOCSIN_OK) {
-        call->outcome = OUTCOME_INVALID;
+        call->reply.outcome = OUTCOME_INVALID;
         return TOCSIN_OK;
     }
     task.created_ms = created_ms != 0 ? created_ms : engine_wall_ms(tasks->engine);
@@ -158,7 +146,7 @@ static enum tocsin_status put_wish(struct tasks_call *call, struct change *chang
     if (status != TOCSIN_OK)
         return status;
     tasks_event(tasks, change, call->id, old == NULL ? "created" : "replaced", &task, false);
-    call->outcome = old == NULL ? OUTCOME_MADE : OUTCOME_OK;
+    call->reply.outcome = old == NULL ? OUTCOME_MADE : OUTCOME_OK;
     answer_with(call, NULL, &task, rev, mark, due, basis);
     return TOCSIN_OK;
 }
@@ -175,7 +163,7 @@ static enum tocsin_status create_new(struct tasks_call *call, struct change *cha
         return put_wish(call, change, NULL, 0);
     if (status != TOCSIN_OK)
         return status;
-    return tasks_refuse(call, OUTCOME_CONFLICTING,
+    return reply_refuse(&call->reply, OUTCOME_CONFLICTING,
                         "id: a schedule of this id has ended, and a run of it is an open incident "
                         "(retry or drop that, or PUT a new task)");
 }
@@ -189,12 +177,10 @@ static enum tocsin_status create(struct tasks_call *call, struct change *change)
         return create_new(call, change);
     if (status != TOCSIN_OK || !matches(call, &record))
         return status;
-    call->outcome = OUTCOME_CONFLICTING;
     struct task_view view = tasks_view(call->tasks, &record, &task);
-    (void)snprintf(call->why.text, sizeof call->why.text,
-                   "id: there is such a task already, and it is %s (PUT replaces it)",
-                   record.mark == TASK_FAILED ? "an open incident" : view.status);
-    return TOCSIN_OK;
+    return reply_refuse(&call->reply, OUTCOME_CONFLICTING,
+                        "id: there is such a task already, and it is %s (PUT replaces it)",
+                        record.mark == TASK_FAILED ? "an open incident" : view.status);
 }
 
 /* The open runs of a schedule end with it; those in somebody's hands only when `all`. */
@@ -260,7 +246,7 @@ static enum tocsin_status cancel_running(struct tasks_call *call, struct change 
             return status;
     }
     call->cancels = true;
-    call->outcome = OUTCOME_REQUESTED;
+    call->reply.outcome = OUTCOME_REQUESTED;
     answer_with(call, record, task, rev, mark, STORE_NEVER, STORE_ELAPSED);
     return TOCSIN_OK;
 }
@@ -326,10 +312,10 @@ static enum tocsin_status pause(struct tasks_call *call, struct change *change)
     if (!find(call, change, &record, &task, &status))
         return status;
     if (record.mark == TASK_FAILED)
-        return tasks_refuse(call, OUTCOME_CONFLICTING,
+        return reply_refuse(&call->reply, OUTCOME_CONFLICTING,
                             "it has failed: retry it or drop the incident");
     if (task.rhythm == TASK_ONCE && leased(call, &record, &task))
-        return tasks_refuse(call, OUTCOME_CONFLICTING,
+        return reply_refuse(&call->reply, OUTCOME_CONFLICTING,
                             "it is running: only DELETE can ask it to stop");
     if (record.mark != TASK_PAUSED)
         task.paused_from = (enum task_mark)record.mark;
@@ -370,7 +356,7 @@ static enum tocsin_status resume(struct tasks_call *call, struct change *change)
     if (!find(call, change, &record, &task, &status))
         return status;
     if (record.mark == TASK_FAILED)
-        return tasks_refuse(call, OUTCOME_CONFLICTING,
+        return reply_refuse(&call->reply, OUTCOME_CONFLICTING,
                             "it has failed: POST /v1/incidents/{task}/retry");
     if (record.mark != TASK_PAUSED)
         return answer_as_staged(call, change);
@@ -398,14 +384,14 @@ static enum tocsin_status fire(struct tasks_call *call, struct change *change)
     if (!find(call, change, &record, &task, &status))
         return status;
     if (record.mark == TASK_FAILED)
-        return tasks_refuse(call, OUTCOME_CONFLICTING,
+        return reply_refuse(&call->reply, OUTCOME_CONFLICTING,
                             "it has failed: POST /v1/incidents/{task}/retry");
     if (task.rhythm != TASK_ONCE) {
         status = schedule_fire(tasks, change, &record, &task, NULL);
         if (status == TOCSIN_FULL)
-            return tasks_refuse(call, OUTCOME_TOO_MANY, "too many of its runs are open");
+            return reply_refuse(&call->reply, OUTCOME_TOO_MANY, "too many of its runs are open");
     } else if (leased(call, &record, &task)) {
-        return tasks_refuse(call, OUTCOME_CONFLICTING, "it is running already");
+        return reply_refuse(&call->reply, OUTCOME_CONFLICTING, "it is running already");
     } else {
         bool retry = record.mark == TASK_RETRYING || task.paused_from == TASK_RETRYING;
         task.origin = tasks_origin(&task, &record);
@@ -481,19 +467,18 @@ static enum tocsin_status incident(struct tasks_call *call, struct change *chang
     if (status != TOCSIN_OK)
         return status;
     if (!own && found == 0)
-        return tasks_refuse(call, OUTCOME_MISSING, "there is no open incident of this task");
+        return reply_refuse(&call->reply, OUTCOME_MISSING,
+                            "there is no open incident of this task");
     if (call->verb == TASKS_RETRY) {
         status = answer_as_staged(call, change);
         if (status != TOCSIN_NONE)
             return status; /* NONE: a run of a schedule that is gone */
     }
     struct json_writer writer;
-    json_writer_init(&writer, &call->answer);
+    json_writer_init(&writer, &call->reply.answer);
     json_write_object(&writer);
-    json_write_key(&writer, "task_id");
-    json_write_string(&writer, call->id.at, call->id.size);
-    json_write_key(&writer, call->verb == TASKS_RETRY ? "retried" : "dropped");
-    json_write_uint64(&writer, own ? 1 : found);
+    json_field_bytes(&writer, "task_id", call->id);
+    json_field_uint64(&writer, call->verb == TASKS_RETRY ? "retried" : "dropped", own ? 1 : found);
     json_write_object_end(&writer);
     return TOCSIN_OK;
 }

@@ -9,7 +9,6 @@
  * when its record has been replaced, the answer is "superseded". */
 
 #include <assert.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "service/task/tasks_inside.h"
@@ -105,10 +104,9 @@ static enum tocsin_status record_of(struct change *change, const struct run *run
 static void say(struct tasks_call *call, const char *field, const char *text)
 {
     struct json_writer writer;
-    json_writer_init(&writer, &call->answer);
+    json_writer_init(&writer, &call->reply.answer);
     json_write_object(&writer);
-    json_write_key(&writer, "run");
-    json_write_string(&writer, call->id.at, call->id.size);
+    json_field_bytes(&writer, "run", call->id);
     json_write_key(&writer, field);
     if (text == NULL)
         json_write_bool(&writer, true);
@@ -120,7 +118,7 @@ static void say(struct tasks_call *call, const char *field, const char *text)
 static enum tocsin_status superseded(struct tasks_call *call)
 {
     if (call->verb == TASKS_EXTEND)
-        return tasks_refuse(call, OUTCOME_LOST,
+        return reply_refuse(&call->reply, OUTCOME_LOST,
                             "the task was replaced or removed: this run is void");
     say(call, "superseded", NULL);
     call->ended = CALL_SUPERSEDED;
@@ -216,7 +214,7 @@ static enum tocsin_status extend(struct tasks_call *call, struct change *change,
     if (status != TOCSIN_OK)
         return status;
     if (run->cancel_requested)
-        return tasks_refuse(call, OUTCOME_TO_CANCEL,
+        return reply_refuse(&call->reply, OUTCOME_TO_CANCEL,
                             "somebody asked to cancel this task: please stop");
     int64_t until = engine_now_ms(engine) + call->ttl_ms;
     if (until > run->end_ms)
@@ -224,12 +222,10 @@ static enum tocsin_status extend(struct tasks_call *call, struct change *change,
     run->until_ms = until;
     (void)engine_timer_arm(engine, &run->timer, until);
     struct json_writer writer;
-    json_writer_init(&writer, &call->answer);
+    json_writer_init(&writer, &call->reply.answer);
     json_write_object(&writer);
-    json_write_key(&writer, "run");
-    json_write_string(&writer, call->id.at, call->id.size);
-    json_write_key(&writer, "lease_until_ms");
-    json_write_int64(&writer, engine_wall_of(engine, until, STORE_ELAPSED));
+    json_field_bytes(&writer, "run", call->id);
+    json_field_int64(&writer, "lease_until_ms", engine_wall_of(engine, until, STORE_ELAPSED));
     json_write_object_end(&writer);
     return TOCSIN_OK;
 }
@@ -259,12 +255,12 @@ enum tocsin_status finish_verb(struct tasks_call *call, struct change *change)
     struct tasks *tasks = call->tasks;
     call->ended = CALL_NOT_ENDED;
     if (!run_id_read(call->id, &call->fence))
-        return tasks_refuse(call, OUTCOME_MISSING, "run: this is not the name of a run");
+        return reply_refuse(&call->reply, OUTCOME_MISSING, "run: this is not the name of a run");
     struct run *run = run_of_fence(tasks, call->fence);
     if (run == NULL && call->verb == TASKS_ACK && said_before(call))
         return TOCSIN_OK;
     if (run == NULL || (run->state == RUN_ENDING && !(run->ending_well && call->verb == TASKS_ACK)))
-        return tasks_refuse(call, OUTCOME_LOST,
+        return reply_refuse(&call->reply, OUTCOME_LOST,
                             "the lease of this run is lost: it ended, or the server was restarted");
     switch (call->verb) {
     case TASKS_ACK:
@@ -289,7 +285,7 @@ void finish_staged(struct tasks_call *call)
 void finish_done(struct tasks_call *call, bool ok)
 {
     struct tasks *tasks = call->tasks;
-    if (call->outcome == OUTCOME_LOST && !call->replayed)
+    if (call->reply.outcome == OUTCOME_LOST && !call->reply.replayed)
         tasks_count(tasks, TASKS_FENCED, 1);
     struct run *run = run_of_fence(tasks, call->fence);
     if (run == NULL || call->ended == CALL_NOT_ENDED)

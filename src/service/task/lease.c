@@ -9,7 +9,6 @@
  * out, so that what kills its worker, or us, runs out of attempts. */
 
 #include <assert.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "service/task/tasks_inside.h"
@@ -264,25 +263,19 @@ static void write_row(struct run *run, const struct task *task, struct buffer *o
     struct json_writer writer;
     json_writer_init(&writer, out);
     json_write_object(&writer);
-    json_write_key(&writer, "run");
-    json_write_text(&writer, id);
-    json_write_key(&writer, "task_id");
-    json_write_string(&writer, task->id.at, task->id.size);
+    json_field_text(&writer, "run", id);
+    json_field_bytes(&writer, "task_id", task->id);
     json_write_key(&writer, "name");
     if (task->name.size > 0)
         json_write_string(&writer, task->name.at, task->name.size);
     else
         json_write_null(&writer);
-    json_write_key(&writer, "attempt");
-    json_write_uint64(&writer, run->attempt);
-    json_write_key(&writer, "fence");
-    json_write_uint64(&writer, run->fence);
-    json_write_key(&writer, "due_ms");
-    json_write_int64(&writer, run->due_ms);
-    json_write_key(&writer, "fired_ms");
-    json_write_int64(&writer, run->fired_ms);
-    json_write_key(&writer, "lease_until_ms");
-    json_write_int64(&writer, engine_wall_of(engine, run->until_ms, STORE_ELAPSED));
+    json_field_uint64(&writer, "attempt", run->attempt);
+    json_field_uint64(&writer, "fence", run->fence);
+    json_field_int64(&writer, "due_ms", run->due_ms);
+    json_field_int64(&writer, "fired_ms", run->fired_ms);
+    json_field_int64(&writer, "lease_until_ms",
+                     engine_wall_of(engine, run->until_ms, STORE_ELAPSED));
     json_write_key(&writer, "payload");
     if (task->payload.size > 0)
         json_write_raw(&writer, task->payload.at, task->payload.size);

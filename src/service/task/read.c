@@ -144,12 +144,10 @@ static void write_lease(struct json_writer *writer, const struct tasks *tasks,
     char id[RUN_ID_BYTES];
     run_id_write(run->fence, id);
     json_write_object(writer);
-    json_write_key(writer, "run");
-    json_write_text(writer, id);
-    json_write_key(writer, "fence");
-    json_write_uint64(writer, run->fence);
-    json_write_key(writer, "until_ms");
-    json_write_int64(writer, engine_wall_of(tasks->engine, run->until_ms, STORE_ELAPSED));
+    json_field_text(writer, "run", id);
+    json_field_uint64(writer, "fence", run->fence);
+    json_field_int64(writer, "until_ms",
+                     engine_wall_of(tasks->engine, run->until_ms, STORE_ELAPSED));
     json_write_object_end(writer);
 }
 
@@ -218,31 +216,25 @@ static void write_why(struct reading *reading, const struct task *task,
     json_write_object(writer);
     json_write_key(writer, "id");
     json_write_string(writer, reading->id, reading->id_size);
-    json_write_key(writer, "status");
-    json_write_text(writer, view->status);
-    json_write_key(writer, "reason");
-    json_write_text(writer, text);
+    json_field_text(writer, "status", view->status);
+    json_field_text(writer, "reason", text);
     write_ms(writer, "now_ms", engine_wall_ms(tasks->engine), true);
     write_ms(writer, "due_ms", view->due_ms, view->due_ms >= 0);
-    json_write_key(writer, "attempt");
-    json_write_uint64(writer, view->attempt);
+    json_field_uint64(writer, "attempt", view->attempt);
     json_write_key(writer, "last_error");
     if (task->last_error.size > 0)
         json_write_string(writer, task->last_error.at, task->last_error.size);
     else
         json_write_null(writer);
     write_ms(writer, "pause_until_ms", task->pause_until_ms, task->pause_until_ms != 0);
-    json_write_key(writer, "queue");
-    json_write_string(writer, task->queue.at, task->queue.size);
+    json_field_bytes(writer, "queue", task->queue);
     json_write_key(writer, "lease");
     if (run != NULL && run->fence != 0)
         write_lease(writer, tasks, run);
     else
         json_write_null(writer);
-    json_write_key(writer, "skipped");
-    json_write_uint64(writer, task->skipped);
-    json_write_key(writer, "node");
-    json_write_text(writer, tasks->node);
+    json_field_uint64(writer, "skipped", task->skipped);
+    json_field_text(writer, "node", tasks->node);
     json_write_object_end(writer);
     reading->rev = view->rev;
     reading_end(reading, OUTCOME_OK);
@@ -476,22 +468,14 @@ static void incident_here(void *arg, enum tocsin_status status, const struct eng
     if (status == TOCSIN_OK && record->mark == TASK_FAILED &&
         tasks_decode(record, &tasks->lists, &task) == TOCSIN_OK) {
         json_write_object(writer);
-        json_write_key(writer, "task_id");
-        json_write_string(writer, task.id.at, task.id.size);
-        if (task.name.size > 0) {
-            json_write_key(writer, "name");
-            json_write_string(writer, task.name.at, task.name.size);
-        }
-        json_write_key(writer, "rev");
-        json_write_uint64(writer, record->rev);
-        json_write_key(writer, "queue");
-        json_write_string(writer, task.queue.at, task.queue.size);
-        json_write_key(writer, "attempt");
-        json_write_uint64(writer, task.attempt);
-        json_write_key(writer, "last_error");
-        json_write_string(writer, task.last_error.at, task.last_error.size);
-        json_write_key(writer, "created_ms");
-        json_write_int64(writer, task.created_ms);
+        json_field_bytes(writer, "task_id", task.id);
+        if (task.name.size > 0)
+            json_field_bytes(writer, "name", task.name);
+        json_field_uint64(writer, "rev", record->rev);
+        json_field_bytes(writer, "queue", task.queue);
+        json_field_uint64(writer, "attempt", task.attempt);
+        json_field_bytes(writer, "last_error", task.last_error);
+        json_field_int64(writer, "created_ms", task.created_ms);
         json_write_key(writer, "payload");
         if (task.payload.size > 0)
             json_write_raw(writer, task.payload.at, task.payload.size);
@@ -546,16 +530,11 @@ static void write_queue(void *arg, const struct tasks_queue_stats *stats)
 {
     struct json_writer *writer = arg;
     json_write_object(writer);
-    json_write_key(writer, "queue");
-    json_write_string(writer, stats->name.at, stats->name.size);
-    json_write_key(writer, "depth");
-    json_write_uint64(writer, stats->ready);
-    json_write_key(writer, "leased");
-    json_write_uint64(writer, stats->leased);
-    json_write_key(writer, "delayed");
-    json_write_uint64(writer, stats->delayed);
-    json_write_key(writer, "waiting");
-    json_write_uint64(writer, stats->waiting);
+    json_field_bytes(writer, "queue", stats->name);
+    json_field_uint64(writer, "depth", stats->ready);
+    json_field_uint64(writer, "leased", stats->leased);
+    json_field_uint64(writer, "delayed", stats->delayed);
+    json_field_uint64(writer, "waiting", stats->waiting);
     json_write_key(writer, "oldest_ms");
     if (stats->oldest_ms != 0)
         json_write_int64(writer, stats->oldest_ms);

@@ -4,35 +4,11 @@
 #include "service/task/task.h"
 #include "service/task/task_inside.h"
 
-static void write_text(struct json_writer *writer, const char *key, struct bytes text)
-{
-    json_write_key(writer, key);
-    json_write_string(writer, text.at, text.size);
-}
-
-static void write_word(struct json_writer *writer, const char *key, const char *word)
-{
-    json_write_key(writer, key);
-    json_write_text(writer, word);
-}
-
 static void write_duration(struct json_writer *writer, const char *key, int64_t ms)
 {
     char text[DURATION_TEXT_BYTES];
     duration_format((uint64_t)ms, text);
-    write_word(writer, key, text);
-}
-
-static void write_int(struct json_writer *writer, const char *key, int64_t value)
-{
-    json_write_key(writer, key);
-    json_write_int64(writer, value);
-}
-
-static void write_count(struct json_writer *writer, const char *key, uint64_t value)
-{
-    json_write_key(writer, key);
-    json_write_uint64(writer, value);
+    json_field_text(writer, key, text);
 }
 
 static void write_json(struct json_writer *writer, const char *key, struct bytes json,
@@ -53,18 +29,18 @@ static void write_rhythm(struct json_writer *writer, const struct task *task)
     if (task->has_at) {
         char text[INSTANT_TEXT_BYTES];
         instant_format(task->at_ms, 0, text);
-        write_word(writer, "at", text);
+        json_field_text(writer, "at", text);
     }
     if (task->rhythm == TASK_EVERY) {
         write_duration(writer, "every", task->every_ms);
-        write_word(writer, "from", task->from_end ? "end" : "start");
+        json_field_text(writer, "from", task->from_end ? "end" : "start");
     }
     if (task->rhythm == TASK_CRON) {
-        write_text(writer, "cron", task->cron);
-        write_text(writer, "tz", task->zone);
+        json_field_bytes(writer, "cron", task->cron);
+        json_field_bytes(writer, "tz", task->zone);
     }
     if (task->rhythm != TASK_ONCE)
-        write_int(writer, "repeat", task->repeat);
+        json_field_int64(writer, "repeat", task->repeat);
 }
 
 /* What most tasks leave as it is goes out in one piece; the test that reads answers again holds
@@ -76,8 +52,8 @@ static void write_policies(struct json_writer *writer, const struct task *task)
         JSON_WRITE_FIELDS(writer, "\"misfire\":\"once\",\"overlap\":\"skip\",\"jitter\":\"0ms\"");
         return;
     }
-    write_word(writer, "misfire", task_misfire_names[task->misfire]);
-    write_word(writer, "overlap", task_overlap_names[task->overlap]);
+    json_field_text(writer, "misfire", task_misfire_names[task->misfire]);
+    json_field_text(writer, "overlap", task_overlap_names[task->overlap]);
     write_duration(writer, "jitter", task->jitter_ms);
 }
 
@@ -88,9 +64,9 @@ static void write_dst(struct json_writer *writer, struct cron_policy dst)
     json_write_key(writer, "dst");
     json_write_object(writer);
     if (dst.gap != CRON_GAP_USUAL)
-        write_word(writer, "gap", task_gap_names[dst.gap]);
+        json_field_text(writer, "gap", task_gap_names[dst.gap]);
     if (dst.overlap != CRON_OVERLAP_USUAL)
-        write_word(writer, "overlap", task_dst_overlap_names[dst.overlap]);
+        json_field_text(writer, "overlap", task_dst_overlap_names[dst.overlap]);
     json_write_object_end(writer);
 }
 
@@ -107,7 +83,7 @@ static void write_retry(struct json_writer *writer, const struct task *task)
 {
     json_write_key(writer, "retry");
     json_write_object(writer);
-    write_count(writer, "max", task->retries_max);
+    json_field_uint64(writer, "max", task->retries_max);
     write_duration(writer, "base", (int64_t)task->backoff.base_ms);
     json_write_key(writer, "factor");
     json_write_double(writer, task->backoff.factor);
@@ -130,8 +106,8 @@ static void write_delivery(struct json_writer *writer, const struct task *task)
     }
     json_write_key(writer, "target");
     json_write_object(writer);
-    write_word(writer, "type", "queue");
-    write_text(writer, "queue", task->queue);
+    json_field_text(writer, "type", "queue");
+    json_field_bytes(writer, "queue", task->queue);
     json_write_object_end(writer);
     write_retry(writer, task);
     write_duration(writer, "timeout", task->timeout_ms);
@@ -146,8 +122,8 @@ static void write_attempts(struct json_writer *writer, const struct task *task,
                           "\"attempt\":0,\"executed\":0,\"last_error\":null,\"fence\":null");
         return;
     }
-    write_count(writer, "attempt", view->attempt);
-    write_count(writer, "executed", task->executed);
+    json_field_uint64(writer, "attempt", view->attempt);
+    json_field_uint64(writer, "executed", task->executed);
     json_write_key(writer, "last_error");
     if (task->last_error.size == 0)
         json_write_null(writer);
@@ -163,28 +139,28 @@ static void write_attempts(struct json_writer *writer, const struct task *task,
 static void write_state(struct json_writer *writer, const struct task *task,
                         const struct task_view *view)
 {
-    write_word(writer, "status", view->status);
-    write_count(writer, "rev", view->rev);
+    json_field_text(writer, "status", view->status);
+    json_field_uint64(writer, "rev", view->rev);
     json_write_key(writer, "due_ms");
     if (view->due_ms < 0)
         json_write_null(writer);
     else
         json_write_int64(writer, view->due_ms);
-    write_int(writer, "created_ms", task->created_ms);
+    json_field_int64(writer, "created_ms", task->created_ms);
     write_attempts(writer, task, view);
     if (task->rhythm != TASK_ONCE) {
-        write_count(writer, "failed", task->failed);
-        write_count(writer, "skipped", task->skipped);
-        write_int(writer, "remaining", task->left);
+        json_field_uint64(writer, "failed", task->failed);
+        json_field_uint64(writer, "skipped", task->skipped);
+        json_field_int64(writer, "remaining", task->left);
     }
 }
 
 void task_write(struct json_writer *writer, const struct task *task, const struct task_view *view)
 {
     json_write_object(writer);
-    write_text(writer, "id", task->id);
+    json_field_bytes(writer, "id", task->id);
     if (task->name.size > 0)
-        write_text(writer, "name", task->name);
+        json_field_bytes(writer, "name", task->name);
     write_rhythm(writer, task);
     write_policies(writer, task);
     write_dst(writer, task->dst);
@@ -192,10 +168,8 @@ void task_write(struct json_writer *writer, const struct task *task, const struc
         write_json(writer, "payload", task->payload, view->on_a_line);
     write_delivery(writer, task);
     write_state(writer, task, view);
-    if (view->cancel_requested) {
-        json_write_key(writer, "cancel_requested");
-        json_write_bool(writer, true);
-    }
+    if (view->cancel_requested)
+        json_field_bool(writer, "cancel_requested", true);
     if (view->result.size > 0)
         write_json(writer, "result", view->result, view->on_a_line);
     json_write_object_end(writer);

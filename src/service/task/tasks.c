@@ -99,15 +99,11 @@ void tasks_event(struct tasks *tasks, struct change *change, struct bytes id, co
     struct json_writer writer;
     json_writer_init(&writer, out);
     json_write_object(&writer);
-    json_write_key(&writer, "task_id");
-    json_write_string(&writer, id.at, id.size);
-    if (task->attempt > 0) {
-        json_write_key(&writer, "attempt");
-        json_write_uint64(&writer, task->attempt);
-    }
+    json_field_bytes(&writer, "task_id", id);
+    if (task->attempt > 0)
+        json_field_uint64(&writer, "attempt", task->attempt);
     if (task->last_error.size > 0) {
-        json_write_key(&writer, "error");
-        json_write_string(&writer, task->last_error.at, task->last_error.size);
+        json_field_bytes(&writer, "error", task->last_error);
     }
     json_write_object_end(&writer);
     if (buffer_status(out) == TOCSIN_OK)

@@ -139,12 +139,6 @@ struct tasks_call {
     void (*done)(struct tasks_call *call);
     void *arg; /* the caller's */
 
-    /* The answer. */
-    struct buffer answer; /* initialised by the caller */
-    uint64_t rev;         /* 0: none */
-    enum outcome outcome;
-    bool replayed; /* an answer given before, from an Idempotency-Key */
-
     /* The service's own. */
     bool cancels; /* somebody is working on it: asked to stop, once this is durable */
     bool makes;   /* counted in tasks->making, until it is settled */
@@ -155,7 +149,8 @@ struct tasks_call {
     struct engine_ref *unready; /* taken out of their queues, until this is settled */
     size_t unready_count;
     uint64_t skipped;
-    struct tocsin_why why; /* of the answer */
+
+    struct reply reply;
 };
 void tasks_start(struct tasks *tasks, struct tasks_call *call);
 /* A call about this task will start in a moment, after a few others. No more than a hint. */

@@ -193,8 +193,6 @@ void tasks_write_json(struct buffer *out, const struct task *task, const struct 
 
 /* command.c */
 enum tocsin_status command_verb(struct tasks_call *call, struct change *change);
-/* Always OK: the outcome says that it is refused. */
-enum tocsin_status tasks_refuse(struct tasks_call *call, enum outcome outcome, const char *why);
 
 /* queue.c */
 struct queue *queue_find(struct tasks *tasks, struct bytes name);
