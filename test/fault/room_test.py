@@ -105,9 +105,10 @@ def test_a_game_goes_on_after_kill_9(tocsin):
         fault.expect(after["clock"]["leftMs"] <= 3500, f"its clock stood still: {after['clock']}")
         sides = seats.come().by_side()
         fault.expect(sides["X"].place(7, 7) is None, f"X plays on: {sides['X'].told('errors')}")
+        deadline_ms = look(server, seats.room)["clock"]["deadlineEpochMs"]
         server.kill()  # O runs out while nobody is there
         seats.leave()
-        time.sleep(4.2)
+        fault.wait_until(lambda: time.time() * 1000 > deadline_ms + CLOCK_MS, "O's time to be over")
         server.start()
         room = fault.wait_until(lambda: (room := look(server, seats.room))["phase"] == "ENDED" and room, "the end")
         fault.expect(room["state"]["winner"] == "X" and room["series"] == {"X": 1, "O": 0, "draws": 0}, str(room))
