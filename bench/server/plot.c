@@ -60,10 +60,7 @@ static const struct svg_page page = {
     .height = HEIGHT,
     .label = "Servers compared: speed, memory, restart and lateness by the number of pending tasks",
     .style = ".panel{font-size:14px;font-weight:600}\n"
-             ".axis{font-size:11px;fill:#5d616b}\n"
-             ".value{font-size:10.5px;font-weight:700;fill:#b03a06}\n"
-             ".legend{font-size:13px}\n"
-             ".grid{stroke:#e4e6ea;stroke-width:1}\n",
+             ".value{font-size:10.5px;font-weight:700;fill:#b03a06}\n",
     .title = "How cost grows with the tasks that are pending",
     .sub = "Everything is on the disk before it is answered. Medians, log scales.",
     .foot = 16,

@@ -77,12 +77,9 @@ static const struct svg_page page = {
     .height = HEIGHT,
     .label = "Timers compared: nanoseconds per operation and bytes per timer",
     .style = ".panel{font-size:15px;font-weight:600}\n"
-             ".axis{font-size:11px;fill:#5d616b}\n"
              ".group{font-size:12px}\n"
              ".value{font-size:10.5px;fill:#43464e}\n"
              ".ours{font-size:11.5px;font-weight:700;fill:#b03a06}\n"
-             ".legend{font-size:13px}\n"
-             ".grid{stroke:#e4e6ea;stroke-width:1}\n"
              ".base{stroke:#9da1aa;stroke-width:1}\n",
     .title = "Pending timers: what an operation costs",
     .sub = "Uniform delays, 1 ms to 60 s. Medians in nanoseconds, log scale; lower is better.",
