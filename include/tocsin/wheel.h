@@ -168,7 +168,7 @@ struct tocsin_wheel_stats {
     size_t bytes;   /* committed, all told */
     uint64_t fired; /* since create */
     uint64_t moved; /* from slot to slot as time passed, since create */
-    uint64_t worn;  /* nodes set aside after 2^32 - 1 armings */
+    uint64_t worn;  /* nodes set aside after 2^31 - 1 armings */
 };
 
 struct tocsin_wheel_level_stats {
@@ -200,7 +200,7 @@ void tocsin_wheel_walk(struct tocsin_wheel *wheel,
                        bool (*fn)(void *arg, const struct tocsin_due *due), void *arg);
 
 /* Give memory back: all of it when nothing is pending, else what lies behind the
- * last pending timer; but not what lies before a place that was armed 2^31 times. Takes
+ * last pending timer; but not what lies before a place that was armed 2^30 times. Takes
  * a walk over everything; for quiet times. */
 void tocsin_wheel_trim(struct tocsin_wheel *wheel);
 

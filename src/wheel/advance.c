@@ -13,32 +13,31 @@
  */
 #include "wheel/core.h"
 
-/* As many at a time as their nodes are sure to stay in the nearest cache. */
-enum { BATCH = 32 };
-
-/* From then on the highest level of "fine" has slots that never come up again. */
+/* From then on there are slots in which something may have stayed that never come up again. */
 #define LAST_TURN (UINT64_C(1) << 56)
 
-/* A list's first and last timer out, or only the first if there is no more room. at is
- * where the list begins and ends, and zero when nothing is left. The nodes that come
- * next are asked for. */
-static uint32_t list_take_ends(const struct tocsin_wheel *wheel, struct link *at, uint32_t room,
-                               uint32_t ret[2])
+/* A slot of timers that are due: what is ready, or the first level's current slot. Only what is really
+ * due is in there: no timer stays on these levels. */
+struct due_slot {
+    struct place place;
+    uint32_t head; /* of the list for what has moved */
+};
+
+/* A list's first and last timer out. at is where the list begins and ends, and zero when
+ * nothing is left. The nodes that come next are asked for. */
+static inline uint32_t list_take_ends(const struct link *links, struct link *at, uint32_t ret[2])
 {
-    const struct link *links = wheel->links;
-    uint32_t last = at->prev;
-    ret[0] = at->next;
-    if (ret[0] == last) {
-        *at = (struct link){0, 0};
+    uint32_t first = at->next, last = at->prev;
+    ret[0] = first;
+    ret[1] = last;
+    if (first == last) {
+        at->next = 0;
         return 1;
     }
-    at->next = links[ret[0]].next;
+    at->next = links[first].next;
     __builtin_prefetch(&links[at->next], 1);
-    if (room == 1)
-        return 1;
-    ret[1] = last;
     if (at->next == last) {
-        *at = (struct link){0, 0};
+        at->next = 0;
         return 2;
     }
     at->prev = links[last].prev;
@@ -46,79 +45,141 @@ static uint32_t list_take_ends(const struct tocsin_wheel *wheel, struct link *at
     return 2;
 }
 
-/* Take up to room timers out of a slot, from both ends of its lists in turn. */
-static uint32_t slot_take_some(struct tocsin_wheel *wheel, struct place place, uint32_t room,
-                               uint32_t ret[BATCH])
+/* The list to take from next, 0 when the slot is empty: what has moved first, and then the others in
+ * turn. */
+static inline uint32_t due_list(const struct tocsin_wheel *wheel, const struct due_slot *slot,
+                                size_t turn)
+{
+    if (wheel->links[slot->head].next != 0)
+        return slot->head;
+    if (slot_is_empty(wheel, slot->place))
+        return 0;
+    uint32_t head;
+    do
+        head = slot_head(wheel, slot->place, turn++);
+    while (wheel->links[head].next == 0);
+    return head;
+}
+
+/* Take one timer out of a list, which is not empty. From its ends in turn, whether all turns are its
+ * own or each fourth: there are then so many ways along which the misses overlap. */
+static inline struct node *list_take(struct tocsin_wheel *wheel, struct place place, uint32_t head,
+                                     size_t turn)
 {
     struct link *links = wheel->links;
+    struct link ends = links[head];
+    struct node *node = node_at(wheel, ((turn ^ turn / SUBLISTS) & 1) != 0 ? ends.next : ends.prev);
+    if (ends.next == ends.prev) {
+        links[head] = (struct link){0, 0};
+        slot_emptied(wheel, place);
+    } else {
+        link_out(links, node->link);
+    }
+    node->link = (struct link){0, 0};
+    return node;
+}
+
+/* Move a timer that was taken out to where it belongs now; one that was cancelled is let go. */
+static inline void node_move(struct tocsin_wheel *wheel, struct node *node)
+{
+    if (!node_is_pending(node)) {
+        node->link = (struct link){0, 0};
+        return;
+    }
+    uint64_t tick = tick_of_due(wheel, node->due);
+    node_put(wheel, node, tick, tick);
+    wheel->moved++;
+}
+
+/* A slot none of whose lists has more than one timer, which is the rule where they are due far apart:
+ * all of it at once, without a look at neighbours. False: it is not so. */
+static bool cascade_thin(struct tocsin_wheel *wheel, struct place place, size_t *left)
+{
+    struct link *heads = &wheel->links[slot_heads(wheel, place)];
+    uint32_t more = 0;
+    for (uint32_t i = 0; i < SUBLISTS; i++)
+        more |= heads[i].next ^ heads[i].prev;
+    if (more != 0)
+        return false;
+    slot_clear(wheel, place);
+    for (uint32_t i = 0; i < SUBLISTS; i++) {
+        uint32_t only = heads[i].next;
+        if (only == 0)
+            continue;
+        heads[i] = (struct link){0, 0};
+        node_move(wheel, node_at(wheel, only));
+        (*left)--;
+    }
+    return true;
+}
+
+/* A slot is given back what is left of its lists. */
+static void slot_restore(struct tocsin_wheel *wheel, struct place place,
+                         const struct link at[SUBLISTS])
+{
+    struct link *links = wheel->links;
+    uint32_t head = slot_heads(wheel, place);
+    for (uint32_t i = 0; i < SUBLISTS; i++) {
+        if (at[i].next == 0) {
+            links[head + i] = (struct link){0, 0};
+            continue;
+        }
+        links[head + i] = at[i];
+        links[at[i].next].prev = head + i;
+        links[at[i].prev].next = head + i;
+    }
+    slot_emptied(wheel, place);
+}
+
+/* Empty the current slot of a level, from both ends of its lists, round after round: while those of a
+ * round move, those of the next are on their way from memory. False: no work is left to do it with. */
+static bool cascade_level(struct tocsin_wheel *wheel, uint32_t level, size_t *left)
+{
+    enum { ROUND = 2 * SUBLISTS };
+    struct place place = place_current(wheel, level);
+    if (*left >= ROUND && cascade_thin(wheel, place, left))
+        return true;
     uint32_t head = slot_heads(wheel, place);
     struct link at[SUBLISTS];
     for (uint32_t i = 0; i < SUBLISTS; i++)
-        at[i] = links[head + i];
-    uint32_t count = 0;
-    for (uint32_t before = UINT32_MAX; count != before && count < room;) {
-        before = count;
-        for (uint32_t i = 0; i < SUBLISTS && count < room; i++) {
+        at[i] = wheel->links[head + i];
+    uint32_t count = ROUND;
+    while (*left >= ROUND && count > 0) {
+        uint32_t taken[ROUND];
+        count = 0;
+        for (uint32_t i = 0; i < SUBLISTS; i++) {
             if (at[i].next != 0)
-                count += list_take_ends(wheel, &at[i], room - count, &ret[count]);
+                count += list_take_ends(wheel->links, &at[i], &taken[count]);
+        }
+        for (uint32_t i = 0; i < count; i++)
+            node_move(wheel, node_at(wheel, taken[i]));
+        *left -= count;
+    }
+    slot_restore(wheel, place, at);
+    for (uint32_t end = head + SUBLISTS; head < end; head++) {
+        for (; wheel->links[head].next != 0; (*left)--) {
+            if (*left == 0)
+                return false;
+            node_move(wheel, list_take(wheel, place, head, *left));
         }
     }
-    uint32_t emptied = 0;
-    for (uint32_t i = 0; i < SUBLISTS; i++) {
-        links[head + i] = at[i];
-        if (at[i].next != 0) {
-            links[at[i].next].prev = head + i;
-            links[at[i].prev].next = head + i;
-        }
-        emptied |= at[i].next == 0;
-    }
-    if (emptied)
-        slot_emptied(wheel, place);
-    return count;
+    return true;
 }
 
-/* Take one timer out of a slot with a single list, which is not empty. From its ends in
- * turn, so that there are two ways along which the misses overlap. */
-static uint32_t slot_take_one(struct tocsin_wheel *wheel, struct place place, size_t turn)
+/* All that is in the slots that now is in, above the first level, moves down. */
+static bool cascade(struct tocsin_wheel *wheel, size_t *left)
 {
-    struct link *links = wheel->links;
-    uint32_t head = slot_heads(wheel, place);
-    struct link ends = links[head];
-    if (ends.next == ends.prev) {
-        links[head] = links[ends.next] = (struct link){0, 0};
-        slot_emptied(wheel, place);
-        return node_index(wheel, ends.next);
+    for (; wheel->to_cascade != 0; wheel->to_cascade &= wheel->to_cascade - 1) {
+        if (!cascade_level(wheel, (uint32_t)__builtin_ctz(wheel->to_cascade), left))
+            return false;
     }
-    uint32_t taken = turn % 2 != 0 ? ends.next : ends.prev;
-    link_out(links, links[taken]);
-    links[taken] = (struct link){0, 0};
-    return node_index(wheel, taken);
-}
-
-/* Move some timers of a level's current slot to where they belong now. */
-static void cascade_some(struct tocsin_wheel *wheel, uint32_t level, size_t *left)
-{
-    uint32_t taken[BATCH];
-    uint32_t room = *left < BATCH ? (uint32_t)*left : BATCH;
-    uint32_t count = slot_take_some(wheel, place_current(wheel, level), room, taken);
-    for (uint32_t i = 0; i < count; i++) {
-        uint32_t index = node_index(wheel, taken[i]);
-        struct node *node = &wheel->nodes[index];
-        if (!node_is_pending(node)) {
-            node->link = (struct link){0, 0};
-            continue;
-        }
-        slot_put(wheel, place_for(wheel, tick_of_due(wheel, node->due)), index);
-        wheel->moved++;
-    }
-    *left -= count;
+    return true;
 }
 
 static void turn_to(struct tocsin_wheel *wheel, uint64_t tick)
 {
     assert(tick > wheel->tick && wheel->to_cascade == 0);
     wheel->tick = tick;
-    wheel->short_tick = wheel->bytes ? tick : UINT64_MAX;
     for (uint32_t i = 0; i < wheel->level_count; i++) {
         struct level *level = &wheel->levels[i];
         uint64_t number = level_number(level, tick);
@@ -181,14 +242,16 @@ uint64_t wheel_event_tick(const struct tocsin_wheel *wheel, const struct event *
     if (__builtin_add_overflow(event->tick, level->ticks - 1, &first))
         first = UINT64_MAX;
     first = first < event->other ? first : event->other;
-    uint32_t seen = 0;
+    uint32_t seen = 0, heads = slot_heads(wheel, place);
+    for (uint32_t i = 0; i < SUBLISTS; i++)
+        __builtin_prefetch(&wheel->links[wheel->links[heads + i].next]);
     for (uint32_t i = 0; i < SUBLISTS; i++) {
-        uint32_t head = slot_heads(wheel, place) + i;
+        uint32_t head = heads + i;
         uint32_t at = wheel->links[head].next;
         for (; at != 0 && at != head; at = wheel->links[at].next) {
             if (++seen > FEW)
                 return event->tick;
-            const struct node *node = &wheel->nodes[node_index(wheel, at)];
+            const struct node *node = node_at(wheel, at);
             uint64_t tick = tick_of_due(wheel, node->due);
             if (node_is_pending(node) && tick < first)
                 first = tick;
@@ -199,7 +262,8 @@ uint64_t wheel_event_tick(const struct tocsin_wheel *wheel, const struct event *
 
 /* The usual turn, in "fine": to the next tick of the first level at which there is anything, where the
  * slots of all other levels stay the same. False: it is not that easy. */
-static bool turn_within_a_byte(struct tocsin_wheel *wheel, uint64_t target, size_t *left)
+static bool turn_within_a_byte(struct tocsin_wheel *wheel, uint64_t target, size_t *left,
+                               struct due_slot *ret_slot)
 {
     struct level *first = &wheel->levels[0];
     if (!wheel->bytes || *left == 0)
@@ -209,43 +273,46 @@ static bool turn_within_a_byte(struct tocsin_wheel *wheel, uint64_t target, size
     if (next == first->slots || tick > target)
         return false;
     (*left)--;
-    wheel->tick = wheel->short_tick = first->current = tick;
+    wheel->tick = first->current = tick;
+    struct place place = {0, next};
+    *ret_slot = (struct due_slot){place, slot_head(wheel, place, tick)};
     return true;
 }
 
-/* What is ready, or what is in the first level's current slot. False: it is empty. */
-static bool place_due(const struct tocsin_wheel *wheel, uint32_t level, struct place *ret_place)
+/* False: it is empty. */
+static bool slot_on_time(const struct tocsin_wheel *wheel, struct due_slot *ret_slot)
 {
-    *ret_place = place_current(wheel, level);
-    return !slot_is_empty(wheel, *ret_place);
+    struct place place = place_current(wheel, 0);
+    *ret_slot = (struct due_slot){place, slot_head(wheel, place, wheel->tick)};
+    return !slot_is_empty(wheel, place);
+}
+
+static bool slot_ready(const struct tocsin_wheel *wheel, struct due_slot *ret_slot)
+{
+    struct place place = {wheel->ready, 0};
+    *ret_slot = (struct due_slot){place, slot_heads(wheel, place)};
+    return (wheel->levels_in_use >> wheel->ready & 1) != 0;
 }
 
 /* Bring the wheel to where something is due in the first level's current slot. False:
  * nothing more is due by target, or no work is left to do it with. */
 static bool find_on_time(struct tocsin_wheel *wheel, uint64_t target, size_t *left,
-                         struct place *ret_place)
+                         struct due_slot *ret_slot)
 {
     for (;;) {
-        wheel_settle(wheel);
-        while (wheel->to_cascade != 0) {
-            uint32_t level = (uint32_t)__builtin_ctz(wheel->to_cascade);
-            while (!slot_is_empty(wheel, place_current(wheel, level))) {
-                if (*left == 0)
-                    return false;
-                cascade_some(wheel, level, left);
-            }
-            wheel->to_cascade &= ~(1u << level);
-        }
-        if (place_due(wheel, 0, ret_place))
+        wheel_settle_by(wheel, target);
+        if (!cascade(wheel, left))
+            return false;
+        if (slot_on_time(wheel, ret_slot))
             return *left > 0;
         if (wheel->tick >= target)
             return false;
+        if (turn_within_a_byte(wheel, target, left, ret_slot))
+            return *left > 0;
         if (tocsin_wheel_count(wheel) == 0 && target < LAST_TURN) {
             turn_to(wheel, target); /* past whatever was cancelled: it may stay for another turn */
             continue;
         }
-        if (turn_within_a_byte(wheel, target, left))
-            continue;
         struct event event;
         if (!wheel_next_event(wheel, &event) || event.tick > target) {
             turn_to(wheel, target);
@@ -261,10 +328,10 @@ static bool find_on_time(struct tocsin_wheel *wheel, uint64_t target, size_t *le
 
 static bool is_behind(struct tocsin_wheel *wheel, uint64_t target)
 {
-    wheel_settle(wheel);
-    struct place place;
+    wheel_settle_by(wheel, target);
+    struct due_slot slot;
     struct event event;
-    return wheel->to_cascade != 0 || place_due(wheel, 0, &place) ||
+    return wheel->to_cascade != 0 || slot_on_time(wheel, &slot) ||
            (wheel->tick < target && wheel_next_event(wheel, &event) && event.tick <= target);
 }
 
@@ -303,50 +370,34 @@ static enum tocsin_status call_begin(struct tocsin_wheel *wheel, uint64_t now, s
     return TOCSIN_OK;
 }
 
-/* The slot to take from next. False: the call is done. */
-static bool call_find_due(struct tocsin_wheel *wheel, struct call *call, struct place *ret_place)
+/* The list to take from next. False: the call is done. */
+static bool call_find_due(struct tocsin_wheel *wheel, struct call *call, struct due_slot *ret_slot)
 {
-    if (wheel->ready_last && find_on_time(wheel, call->target, &call->left, ret_place))
+    if (wheel->ready_last && find_on_time(wheel, call->target, &call->left, ret_slot))
         return true;
     call_admit_late(wheel, call);
-    if (place_due(wheel, wheel->ready, ret_place))
+    if (slot_ready(wheel, ret_slot))
         return call->left > 0;
-    return find_on_time(wheel, call->target, &call->left, ret_place);
+    return find_on_time(wheel, call->target, &call->left, ret_slot);
 }
 
 static enum tocsin_status call_end(struct tocsin_wheel *wheel, const struct call *call)
 {
-    struct place place;
-    bool more = place_due(wheel, wheel->ready, &place) ||
-                (!call->admitted && place_due(wheel, wheel->late, &place)) ||
+    struct due_slot slot;
+    bool more = slot_ready(wheel, &slot) ||
+                (!call->admitted && (wheel->levels_in_use >> wheel->late & 1) != 0) ||
                 is_behind(wheel, call->target);
     wheel->in_call = false;
     wheel->ready_last = more && !wheel->ready_last;
     return more ? TOCSIN_MORE : TOCSIN_OK;
 }
 
-/* A timer taken out where things are due: is it? One that was cancelled, or armed anew for
- * later, has only stayed there. */
-static bool node_fires(struct tocsin_wheel *wheel, uint32_t index)
-{
-    const struct node *node = &wheel->nodes[index];
-    if (!node_is_pending(node))
-        return false;
-    uint64_t tick = tick_of_due(wheel, node->due);
-    if (tick <= wheel->tick)
-        return true;
-    slot_put(wheel, place_for(wheel, tick), index);
-    wheel->moved++;
-    return false;
-}
-
 /* What is known of a due timer, after which its node is free for the next. */
-static struct tocsin_due node_finish(struct tocsin_wheel *wheel, uint32_t index)
+static inline struct tocsin_due node_finish(struct tocsin_wheel *wheel, struct node *node)
 {
-    const struct node *node = &wheel->nodes[index];
     assert(node->due <= wheel->now); /* never early */
-    struct tocsin_due due = {node_handle(wheel, index), node->due, node->cookie};
-    node_free(wheel, index);
+    struct tocsin_due due = {node_handle(wheel, node), node->due, node->cookie};
+    node_free(wheel, node);
     wheel->fired++;
     return due;
 }
@@ -359,16 +410,17 @@ enum tocsin_status tocsin_wheel_advance(struct tocsin_wheel *wheel, uint64_t now
     enum tocsin_status status = call_begin(wheel, now, max_work, &call);
     if (status != TOCSIN_OK)
         return status;
-    struct place place;
-    while (call_find_due(wheel, &call, &place)) {
-        /* One at a time: fn may cancel any that are left in the slot. */
-        for (; call.left > 0 && !slot_is_empty(wheel, place); call.left--) {
-            uint32_t index = slot_take_one(wheel, place, call.left);
-            if (!node_fires(wheel, index))
-                continue;
-            struct tocsin_due due = node_finish(wheel, index);
-            fn(arg, &due);
+    struct due_slot found;
+    while (call_find_due(wheel, &call, &found)) {
+        const struct due_slot slot = found;
+        size_t left = call.left;
+        uint32_t head;
+        for (; left > 0 && (head = due_list(wheel, &slot, left)) != 0; left--) {
+            struct node *node = list_take(wheel, slot.place, head, left);
+            struct tocsin_due due = node_finish(wheel, node);
+            fn(arg, &due); /* which may cancel any that are left */
         }
+        call.left = left;
     }
     return call_end(wheel, &call);
 }
@@ -381,13 +433,12 @@ enum tocsin_status tocsin_wheel_take(struct tocsin_wheel *wheel, uint64_t now, s
     if (status != TOCSIN_OK)
         return status;
     size_t taken = 0;
-    struct place place;
-    while (taken < room && call_find_due(wheel, &call, &place)) {
-        for (; taken < room && call.left > 0 && !slot_is_empty(wheel, place); call.left--) {
-            uint32_t index = slot_take_one(wheel, place, call.left);
-            if (node_fires(wheel, index))
-                ret_due[taken++] = node_finish(wheel, index);
-        }
+    struct due_slot slot;
+    while (taken < room && call_find_due(wheel, &call, &slot)) {
+        uint32_t head;
+        for (; taken < room && call.left > 0 && (head = due_list(wheel, &slot, call.left)) != 0;
+             call.left--)
+            ret_due[taken++] = node_finish(wheel, list_take(wheel, slot.place, head, call.left));
     }
     *ret_count = taken;
     return call_end(wheel, &call);

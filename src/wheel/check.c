@@ -25,7 +25,7 @@ __attribute__((format(printf, 2, 3))) static bool wrong(const struct recount *re
     return false;
 }
 
-static bool is_early(const struct tocsin_wheel *wheel, uint32_t index)
+static bool is_noted(const struct tocsin_wheel *wheel, uint32_t index)
 {
     for (uint32_t i = 0; i < wheel->early_count; i++) {
         if (wheel->early[i] == index)
@@ -39,9 +39,11 @@ static bool is_early(const struct tocsin_wheel *wheel, uint32_t index)
 static bool check_place(struct recount *recount, struct place place, uint32_t index)
 {
     const struct tocsin_wheel *wheel = recount->wheel;
-    const struct level *level = &wheel->levels[place.level];
     const struct node *node = &wheel->nodes[index];
-    if (node->level != place.level || node->slot != place.slot)
+    const struct level *level = &wheel->levels[place.level];
+    struct place own = node_place(node);
+    bool stays = (node->place & PLACE_MOVES) == 0;
+    if (own.level != place.level || own.slot != place.slot || stays != place_stays(wheel, place))
         return wrong(recount, "timer %" PRIu32 " takes itself to be in another slot", index);
     if (place.level >= wheel->level_count) {
         bool late = node_is_pending(node) && tick_of_due(wheel, node->due) <= wheel->tick;
@@ -54,17 +56,16 @@ static bool check_place(struct recount *recount, struct place place, uint32_t in
         return wrong(recount, "timer %" PRIu32 " was left behind on level %" PRIu32, index,
                      place.level);
     if (!node_is_pending(node))
-        return wheel->bytes ||
-               wrong(recount, "timer %" PRIu32 " stays although not pending", index);
+        return stays || wrong(recount, "timer %" PRIu32 " stays although not pending", index);
     recount->pending++;
     uint64_t tick = tick_of_due(wheel, node->due);
     if (tick < wheel->tick)
         return wrong(recount, "timer %" PRIu32 " is overdue on level %" PRIu32, index, place.level);
     uint64_t number = level_number(level, tick);
     if (number < level->current + ahead)
-        return is_early(wheel, index) ||
+        return (stays && is_noted(wheel, index)) ||
                wrong(recount, "timer %" PRIu32 " is due before its slot begins", index);
-    return wheel->bytes || number == level->current + ahead ||
+    return stays || number == level->current + ahead ||
            wrong(recount, "timer %" PRIu32 " is in another slot than its due time's", index);
 }
 
@@ -78,9 +79,9 @@ static bool check_list(struct recount *recount, struct place place, uint32_t hea
         return links[head].prev == 0 || wrong(recount, "list %" PRIu32 " has only an end", head);
     uint32_t before = head;
     for (uint32_t at = links[head].next; at != head; at = links[at].next) {
-        uint32_t index = node_index(wheel, at);
-        if (at < wheel->first_node || at != node_position(wheel, index) ||
-            index >= wheel->used_nodes || slot_head(wheel, place, index) != head)
+        uint32_t index = (at - wheel->first_node) / NODE_LINKS;
+        if (at < wheel->first_node || (at - wheel->first_node) % NODE_LINKS != 0 ||
+            index >= wheel->used_nodes)
             return wrong(recount, "list %" PRIu32 " leads to %" PRIu32 ", no timer of its own",
                          head, at);
         if (links[at].prev != before)
@@ -99,10 +100,9 @@ static bool check_list(struct recount *recount, struct place place, uint32_t hea
 static bool check_slot(struct recount *recount, struct place place)
 {
     const struct tocsin_wheel *wheel = recount->wheel;
-    const struct level *level = &wheel->levels[place.level];
     uint32_t heads = slot_heads(wheel, place);
     size_t before = recount->listed;
-    for (uint32_t i = 0; i < level->lists; i++) {
+    for (uint32_t i = 0; i < SUBLISTS; i++) {
         if (!check_list(recount, place, heads + i))
             return false;
     }
@@ -115,26 +115,22 @@ static bool check_level(struct recount *recount, uint32_t number)
 {
     const struct tocsin_wheel *wheel = recount->wheel;
     const struct level *level = &wheel->levels[number];
-    uint32_t in_use = 0;
+    bool in_use = false;
     if (number < wheel->level_count && level->current != level_number(level, wheel->tick))
         return wrong(recount, "level %" PRIu32 " is at another time than the wheel", number);
     for (uint32_t i = 0; i < level->slots; i++) {
         struct place place = {number, i};
         if (!check_slot(recount, place))
             return false;
-        in_use += !slot_is_empty(wheel, place);
+        in_use |= !slot_is_empty(wheel, place);
     }
     for (uint32_t i = 0; i < occupancy_words(level->slots); i++) {
         bool summary = (level->occupied.summary[i / 64] >> i % 64 & 1) != 0;
         if (summary != (level->occupied.words[i] != 0))
             return wrong(recount, "the summary of level %" PRIu32 " is wrong", number);
     }
-    if ((wheel->levels_in_use >> number & 1) != (in_use > 0))
+    if ((wheel->levels_in_use >> number & 1) != in_use)
         return wrong(recount, "level %" PRIu32 " and its bit disagree", number);
-    if (level->in_use != in_use)
-        return wrong(recount,
-                     "level %" PRIu32 " counts %" PRIu32 " slots in use, there are %" PRIu32,
-                     number, level->in_use, in_use);
     return true;
 }
 
@@ -145,8 +141,8 @@ static bool check_free(const struct recount *recount, size_t free_nodes)
     uint32_t spare = NODE_NONE;
     if (wheel->spare.id != 0) {
         spare = (uint32_t)wheel->spare.id;
-        if (spare >= wheel->used_nodes || wheel->nodes[spare].state != NODE_FREE ||
-            wheel->spare.id != node_handle(wheel, spare).id)
+        if (spare >= wheel->used_nodes || !node_is_free(&wheel->nodes[spare]) ||
+            wheel->spare.id != node_handle(wheel, &wheel->nodes[spare]).id)
             return wrong(recount, "the spare node %" PRIu32 " is not free", spare);
         free_nodes--;
     }
@@ -154,7 +150,7 @@ static bool check_free(const struct recount *recount, size_t free_nodes)
         return wrong(recount, "%zu nodes are free, the books say %" PRIu32, free_nodes,
                      wheel->free_count);
     for (uint32_t i = wheel->free_node; i != NODE_NONE; i = (uint32_t)wheel->nodes[i].due) {
-        if (i >= wheel->used_nodes || wheel->nodes[i].state != NODE_FREE || i == spare ||
+        if (i >= wheel->used_nodes || !node_is_free(&wheel->nodes[i]) || i == spare ||
             free_nodes-- == 0)
             return wrong(recount, "the list of free nodes is broken at %" PRIu32, i);
     }
@@ -169,11 +165,9 @@ static bool check_nodes(const struct recount *recount)
         const struct node *node = &wheel->nodes[i];
         pending += node_is_pending(node);
         linked += node->link.next != 0;
-        free_nodes += node->state == NODE_FREE;
-        worn += node->state == NODE_WORN;
-        reserved += node->state == NODE_RESERVED || node->state == NODE_DOOMED;
-        if ((node->generation == 0) != (node->state == NODE_WORN))
-            return wrong(recount, "node %" PRIu32 " has a generation that cannot be", i);
+        free_nodes += node_is_free(node);
+        worn += node_is_worn(node);
+        reserved += node_is_reserved(node);
     }
     if (pending != recount->pending || linked != recount->listed)
         return wrong(recount, "%zu timers are pending, but %zu are in lists", pending,
@@ -192,10 +186,6 @@ static bool check_nodes(const struct recount *recount)
 enum tocsin_status tocsin_wheel_check(const struct tocsin_wheel *wheel, struct tocsin_why *ret_why)
 {
     struct recount recount = {.wheel = wheel, .why = ret_why};
-    if (wheel->short_tick != (wheel->bytes ? wheel->tick : UINT64_MAX)) {
-        (void)wrong(&recount, "the short ways are at another time than the wheel");
-        return TOCSIN_CORRUPT;
-    }
     if (wheel->early_count >= EARLY_MAX) {
         (void)wrong(&recount, "more timers are about to move than there is room for");
         return TOCSIN_CORRUPT;

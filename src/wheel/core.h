@@ -5,18 +5,20 @@
  *
  * One array of links, addressed by 32-bit positions (docs/decisions/0003):
  *
- *   heads   8 bytes each, one or SUBLISTS of them a slot
- *   nodes   32 bytes each: link, due, cookie, level, generation. A handle is the
- *           node's index (0, 1, 2 ...) and generation.
+ *   heads   8 bytes each, SUBLISTS of them a slot
+ *   nodes   32 bytes each: link, due, cookie, place, generation. A handle is the
+ *           node's index (0, 1, 2 ...) and generation, which is odd while the timer is
+ *           pending and even while it is not: one comparison tells whether a handle is good.
  *
  * A slot's timers are in lists, circular and doubly linked, in no order. Heads and
  * nodes are links of the same array, so a timer is taken out by two stores, without
  * a question about where it is. A list must be followed node by node, and each may
- * be a cache miss. So lists are drained from both ends, and a slot of a higher level
- * has SUBLISTS of them (which one a timer is in follows from its index): the misses
- * of twice as many ways overlap. On the first level one list is enough: what has just
- * moved down is in the cache, and most slots hold few timers. An empty list's head is
- * zero, and position 0 is nobody's: a new wheel touches none of its heads.
+ * be a cache miss. So lists are drained from both ends, and a slot has SUBLISTS of them:
+ * the misses of so many ways overlap. Which list a timer goes into when it moves, its due
+ * tick says. So on the first level, where a slot is a tick, all go into one: what has just
+ * moved down is in the cache, and most slots hold few timers. What is armed goes into the
+ * others in turn: there may be crowds of it that no cache has seen for long. An empty list's
+ * head is zero, and position 0 is nobody's: a new wheel touches none of its heads.
  *
  * A timer lies on the lowest level that can hold it: the level's slots are
  * numbered in absolute time (tick / level's ticks), and a slot fits when it is
@@ -26,15 +28,16 @@
  * a level of its own: what is armed already due waits in `late`; the next call
  * lets `late` and `ready` change places, and takes what is ready.
  *
- * In "fine", where a level's slot is a byte of the due time, timers stay where they are as
- * long as they can: one that is cancelled stays linked, and the next timer armed takes its
- * node and place over; one that is armed anew for later stays, too. When the slot comes
- * up, what is not due is put where it belongs then, and what was cancelled is let go. Only
- * a timer that is due before its slot begins must move, and not at once: it is noted in
- * `early`, and all of these move together before time does or anybody looks. So:
+ * In "fine", where a level's slot is a byte of the due time, timers on the second to the
+ * fourth level stay where they are as long as they can: one that is cancelled stays linked,
+ * and the next timer armed takes its node and place over; one that is armed anew for later
+ * stays, too. When the slot comes up, what is not due is put where it belongs then, and what
+ * was cancelled is let go. Only a timer that is due before its slot begins must move, and not
+ * at once: it is noted in `early`, and all of these move together before the first of them is
+ * due or anybody looks. On all other levels a timer is where it belongs. So:
  *
  *   a timer that is pending is due when its slot begins or later, or is in `early`
- *   a node in a list is pending, or was cancelled; none of these is late or ready
+ *   a node in a list is pending, or was cancelled where timers stay
  *
  * Speed is the number of cache misses that are under way at once, and that is how
  * many operations fit into what the processor holds back at a time: instructions
@@ -52,7 +55,7 @@
 #include "wheel/occupancy.h"
 #include <tocsin/wheel.h>
 
-/* Lists of a slot above the first level. */
+/* Lists of a slot, a power of two. */
 #define SUBLISTS 4u
 
 /* Positions. In an empty list's head both are 0. */
@@ -65,19 +68,25 @@ struct node {
     struct link link; /* zero: in no list */
     uint64_t due;     /* of a free node: the index of the next free one */
     uint64_t cookie;
-    uint16_t slot; /* where it is linked */
-    uint8_t level;
-    uint8_t state;
-    uint32_t generation;
+    uint32_t place;      /* where it is linked, and the marks below */
+    uint32_t generation; /* odd: pending; 0: worn, all are used up; else free or reserved */
 };
 
+/* A node's place. The lowest byte is the level and marks. Above it is the slot; but where timers stay,
+ * which PLACE_MOVES says is not so, there are the upper three bytes of the low half of the tick at which
+ * the slot begins: whether a timer must move is then a subtraction and a comparison (is_early). */
 enum {
-    NODE_PENDING = 0,
-    NODE_FREE = 1,     /* the spare one, or on the free list */
-    NODE_WORN = 2,     /* all generations used up: never to be used again */
-    NODE_RESERVED = 3, /* an inbox holds it for a push to come or to be drained */
-    NODE_DOOMED = 4,   /* so is this one, and what comes has been cancelled through another inbox */
+    PLACE_MOVES = 1,
+    PLACE_LEVEL_SHIFT = 1,
+    PLACE_LEVEL_MASK = 31,
+    PLACE_RESERVED = 64, /* an inbox holds the node for a push to come or to be drained */
+    PLACE_DOOMED = 128,  /* so it does, and what comes has been cancelled through another inbox */
+    PLACE_SHIFT = 8,
 };
+
+/* The levels of "fine" on which timers stay. Below, each slot is a tick, and soon over; above, the low
+ * half of a tick does not tell when the slot begins. */
+enum { STAY_FIRST = 1, STAY_LAST = 3 };
 
 /* The position of the first head, at the start of a cache line; 0 is nobody's. */
 enum { HEAD_FIRST = 8 };
@@ -86,7 +95,7 @@ enum { NODE_LINKS = sizeof(struct node) / sizeof(struct link) };
 
 #define NODE_NONE UINT32_MAX
 /* Nodes that may wear out before max_timers of good ones are left: address space
- * only, and good for 2^48 armings. */
+ * only, and good for 2^47 armings. */
 #define NODE_SPARE 65536u
 
 #define SHIFT_NONE 64u
@@ -94,15 +103,13 @@ enum { NODE_LINKS = sizeof(struct node) / sizeof(struct link) };
 enum { EARLY_MAX = 256 };
 
 struct level {
-    uint32_t shift; /* ticks is 1 << shift, or SHIFT_NONE */
-    uint32_t mask;  /* slots - 1 when a power of two */
-    uint32_t heads; /* position of the first of its heads */
-    uint32_t lists; /* of a slot: 1 or SUBLISTS */
+    _Alignas(64) uint32_t shift; /* ticks is 1 << shift, or SHIFT_NONE */
+    uint32_t mask;               /* slots - 1 when a power of two */
+    uint32_t heads;              /* position of the first of its heads */
     uint32_t slots;
     uint64_t current; /* number of the slot that now is in, in absolute time */
     uint64_t ticks;   /* base ticks per slot */
     struct occupancy occupied;
-    uint32_t in_use; /* how many slots have timers */
 };
 
 /* Every head and node of the largest wheel has a position. */
@@ -117,12 +124,12 @@ _Static_assert(sizeof(struct node) == 32, "two a cache line, none across two");
 
 /* The levels of a wheel, then those of late and ready. */
 enum { LEVELS_MAX = GEOMETRY_LEVELS_MAX + 2 };
+_Static_assert(LEVELS_MAX <= PLACE_LEVEL_MASK + 1, "a node's place has room for any level");
 
 struct tocsin_wheel {
     struct link *links;
     struct node *nodes;        /* those behind the heads */
     uint64_t tick;             /* base ticks: all before it is out */
-    uint64_t short_tick;       /* the same where the short ways may be taken, else UINT64_MAX */
     struct tocsin_timer spare; /* what the node freed last will have as its handle, or 0 */
     uint32_t used_nodes;       /* ever taken since create or trim */
     uint32_t free_node;        /* the other free ones, linked through next */
@@ -139,6 +146,9 @@ struct tocsin_wheel {
     uint32_t levels_in_use; /* bit i: level i has timers */
     uint32_t to_cascade;    /* bit i: the slot of level i that now is in has timers */
 
+    uint64_t early_due; /* at the earliest, of those that were looked at */
+    uint32_t early_seen;
+    uint32_t spread; /* 1, 2, 3, 1 ...: how far from its tick's list the next to be armed goes */
     uint32_t early_count;
     uint32_t early[EARLY_MAX]; /* due before the slot they are linked in begins */
 
@@ -147,7 +157,7 @@ struct tocsin_wheel {
     uint32_t node_room;        /* of what is committed */
     uint32_t free_count;       /* how many are on the list of the free */
     uint32_t first_node;       /* its position */
-    uint32_t first_generation; /* of a node used for the first time */
+    uint32_t first_generation; /* of a node before it is used for the first time */
     uint64_t fired, moved, worn;
 
     struct region body; /* this struct and the bitmaps */
@@ -200,29 +210,22 @@ static inline struct place place_current(const struct tocsin_wheel *wheel, uint3
     return (struct place){level, level_place(from, from->current)};
 }
 
-/* In "fine": the level whose byte of the due time is the highest to differ by more
- * than a carry. due is after tick. */
-static inline uint32_t byte_level(uint64_t tick, uint64_t due)
+/* In "fine": the byte of the due time, as a shift, that is the highest to differ by more than a
+ * carry. due is not before tick. */
+static inline uint32_t byte_shift(uint64_t tick, uint64_t due)
 {
-    uint32_t shift = (63 - (uint32_t)__builtin_clzll(due - tick)) & ~7u;
+    uint32_t shift = (63 - (uint32_t)__builtin_clzll((due - tick) | 1)) & ~7u;
     if (__builtin_expect((due >> shift) - (tick >> shift) > 255, 0))
         shift += 8;
-    return shift / 8;
-}
-
-/* In "fine": the first tick of a slot, which is not over. */
-static inline uint64_t byte_begin(uint64_t tick, uint32_t level, uint32_t slot)
-{
-    uint64_t current = tick >> level * 8;
-    return (current + (uint8_t)(slot - current)) << level * 8;
+    return shift;
 }
 
 /* For a timer due at tick, which is not before the wheel's. */
 static inline struct place place_for(const struct tocsin_wheel *wheel, uint64_t tick)
 {
-    if (wheel->bytes && tick > wheel->tick) {
-        uint32_t level = byte_level(wheel->tick, tick);
-        return (struct place){level, (uint8_t)(tick >> level * 8)};
+    if (wheel->bytes) {
+        uint32_t shift = byte_shift(wheel->tick, tick);
+        return (struct place){shift / 8, (uint8_t)(tick >> shift)};
     }
     const struct level *level = wheel->levels;
     for (uint32_t i = 0;; level++, i++) {
@@ -233,27 +236,34 @@ static inline struct place place_for(const struct tocsin_wheel *wheel, uint64_t 
     }
 }
 
-/* Lists: the head of a slot's first one, and of the one for a timer. */
+/* Lists: the head of a slot's first one, and of the one that a number stands for: a timer's due tick, or
+ * more. Not its index: that may still be on its way from memory, and then the processor would not know
+ * which head is written to, and could not read any other one meanwhile. */
 static inline uint32_t slot_heads(const struct tocsin_wheel *wheel, struct place place)
 {
     const struct level *level = &wheel->levels[place.level];
-    return level->heads + place.slot * level->lists;
+    return level->heads + place.slot * SUBLISTS;
 }
 
 static inline uint32_t slot_head(const struct tocsin_wheel *wheel, struct place place,
-                                 uint32_t index)
+                                 uint64_t number)
 {
-    return slot_heads(wheel, place) + index % SUBLISTS % wheel->levels[place.level].lists;
+    return slot_heads(wheel, place) + (uint32_t)number % SUBLISTS;
 }
 
-static inline uint32_t node_position(const struct tocsin_wheel *wheel, uint32_t index)
+static inline struct node *node_at(const struct tocsin_wheel *wheel, uint32_t position)
 {
-    return wheel->first_node + index * NODE_LINKS;
+    return (struct node *)&wheel->links[position];
 }
 
-static inline uint32_t node_index(const struct tocsin_wheel *wheel, uint32_t position)
+static inline uint32_t node_position(const struct tocsin_wheel *wheel, const struct node *node)
 {
-    return (position - wheel->first_node) / NODE_LINKS;
+    return (uint32_t)(&node->link - wheel->links);
+}
+
+static inline uint32_t node_index(const struct tocsin_wheel *wheel, const struct node *node)
+{
+    return (uint32_t)(node - wheel->nodes);
 }
 
 static inline bool slot_is_empty(const struct tocsin_wheel *wheel, struct place place)
@@ -265,8 +275,21 @@ static inline bool slot_is_empty(const struct tocsin_wheel *wheel, struct place 
 size_t slab_bytes(const struct tocsin_wheel *wheel, size_t nodes);
 void slab_set_room(struct tocsin_wheel *wheel);
 
-/* A list of a slot gets its first timer, or has lost its last. */
-void slot_mark(struct tocsin_wheel *wheel, struct place place);
+/* A list of a slot gets its first timer. */
+static inline void slot_mark(struct tocsin_wheel *wheel, struct place place)
+{
+    occupancy_set(&wheel->levels[place.level].occupied, place.slot);
+    wheel->levels_in_use |= 1u << place.level;
+}
+
+/* The last list of a slot has lost its last timer. */
+static inline void slot_clear(struct tocsin_wheel *wheel, struct place place)
+{
+    if (!occupancy_clear(&wheel->levels[place.level].occupied, place.slot))
+        wheel->levels_in_use &= ~(1u << place.level);
+}
+
+/* A list of a slot has lost its last timer. */
 void slot_emptied(struct tocsin_wheel *wheel, struct place place);
 
 /* The two stores, for a timer that is not the only one of its list. */
@@ -284,30 +307,109 @@ static inline void link_in(struct link *links, uint32_t head, uint32_t first, ui
     links[head].next = position;
 }
 
-static inline void slot_put(struct tocsin_wheel *wheel, struct place place, uint32_t index)
+static inline bool place_stays(const struct tocsin_wheel *wheel, struct place place)
 {
-    uint32_t head = slot_head(wheel, place, index);
+    return wheel->bytes && place.level - STAY_FIRST <= STAY_LAST - STAY_FIRST;
+}
+
+/* The word for a node that is put there, due at tick. */
+static inline uint32_t place_word(const struct tocsin_wheel *wheel, struct place place,
+                                  uint64_t tick)
+{
+    uint32_t level = place.level << PLACE_LEVEL_SHIFT;
+    if (!place_stays(wheel, place))
+        return place.slot << PLACE_SHIFT | level | PLACE_MOVES;
+    return (uint32_t)(tick >> place.level * 8 << place.level * 8) | level;
+}
+
+static inline struct place node_place(const struct node *node)
+{
+    uint32_t level = node->place >> PLACE_LEVEL_SHIFT & PLACE_LEVEL_MASK;
+    if ((node->place & PLACE_MOVES) != 0)
+        return (struct place){level, node->place >> PLACE_SHIFT};
+    return (struct place){level, (uint8_t)(node->place >> level % 4 * 8)};
+}
+
+/* Where a node stays: is it due before its slot begins? due is after tick, and less than 2^32 - 256
+ * ticks: then both lie less than 2^32 ahead of the last multiple of 256. The lowest byte, which is
+ * not of the time, is made not to count.
+ *
+ * What was cancelled may have been passed over and remember when its slot came up some turns ago. Then
+ * the slot comes up again at that time or a number of whole turns before: at worst a timer moves that
+ * could have stayed. */
+static inline bool is_early(const struct node *node, uint64_t tick, uint64_t due)
+{
+    uint32_t from = (uint32_t)tick & ~255u;
+    return ((uint32_t)due | 255) - from < node->place - from;
+}
+
+/* May a timer that is due then stay anywhere? */
+static inline bool due_is_near(uint64_t tick, uint64_t due)
+{
+    return due - tick - 1 < UINT32_MAX - 256;
+}
+
+/* A node into a list of a slot. */
+static inline void list_put(struct tocsin_wheel *wheel, struct place place, uint32_t head,
+                            struct node *node)
+{
     uint32_t first = wheel->links[head].next;
     if (first == 0) {
         slot_mark(wheel, place);
         first = head;
     }
-    link_in(wheel->links, head, first, node_position(wheel, index));
-    wheel->nodes[index].level = (uint8_t)place.level;
-    wheel->nodes[index].slot = (uint16_t)place.slot;
+    link_in(wheel->links, head, first, node_position(wheel, node));
+}
+
+/* To where it belongs, due at tick, which is not before the wheel's, into the list for number. In "fine"
+ * all of it comes from a shift: nothing is looked up. */
+static inline void node_put(struct tocsin_wheel *wheel, struct node *node, uint64_t tick,
+                            uint64_t number)
+{
+    if (!wheel->bytes) {
+        struct place place = place_for(wheel, tick);
+        node->place = place_word(wheel, place, tick);
+        list_put(wheel, place, slot_head(wheel, place, number), node);
+        return;
+    }
+    uint32_t shift = byte_shift(wheel->tick, tick);
+    struct place place = {shift / 8, (uint8_t)(tick >> shift)};
+    uint32_t slot = place.level * 256 + place.slot;
+    uint32_t moves = place.slot << PLACE_SHIFT | PLACE_MOVES;
+    uint32_t stays = (uint32_t)(tick >> shift << shift);
+    node->place = (place.level - STAY_FIRST <= STAY_LAST - STAY_FIRST ? stays : moves) |
+                  place.level << PLACE_LEVEL_SHIFT;
+    list_put(wheel, place, HEAD_FIRST + slot * SUBLISTS + (uint32_t)number % SUBLISTS, node);
 }
 /* Out of its list, which it may be the only one of. */
-void slot_remove(struct tocsin_wheel *wheel, uint32_t index);
+void slot_remove(struct tocsin_wheel *wheel, struct node *node);
 
 /* Nodes and handles. */
 static inline bool node_is_pending(const struct node *node)
 {
-    return node->state == NODE_PENDING;
+    return (node->generation & 1) != 0;
 }
 
-static inline struct tocsin_timer node_handle(const struct tocsin_wheel *wheel, uint32_t index)
+static inline bool node_is_reserved(const struct node *node)
 {
-    return (struct tocsin_timer){(uint64_t)wheel->nodes[index].generation << 32 | index};
+    return !node_is_pending(node) && (node->place & PLACE_RESERVED) != 0;
+}
+
+static inline bool node_is_worn(const struct node *node)
+{
+    return node->generation == 0;
+}
+
+static inline bool node_is_free(const struct node *node)
+{
+    return !node_is_pending(node) && !node_is_reserved(node) && !node_is_worn(node);
+}
+
+/* The handle of the timer, or of the next one that the node will be. */
+static inline struct tocsin_timer node_handle(const struct tocsin_wheel *wheel,
+                                              const struct node *node)
+{
+    return (struct tocsin_timer){(uint64_t)(node->generation | 1) << 32 | node_index(wheel, node)};
 }
 
 /* NULL for a handle that is not of a pending timer. */
@@ -317,30 +419,28 @@ static inline struct node *node_pending(const struct tocsin_wheel *wheel, struct
     if (index >= wheel->used_nodes)
         return NULL;
     struct node *node = &wheel->nodes[index];
-    if (node->generation != timer.id >> 32 || !node_is_pending(node))
-        return NULL;
-    return node;
+    uint32_t generation = (uint32_t)(timer.id >> 32);
+    return (generation & 1) != 0 && node->generation == generation ? node : NULL;
 }
 
 /* NULL for a handle that is not of a reserved timer. */
 struct node *node_reserved(const struct tocsin_wheel *wheel, struct tocsin_timer timer);
 
 /* Out of reach of the handles given out for it, and free for the next. */
-static inline void node_free(struct tocsin_wheel *wheel, uint32_t index)
+static inline void node_free(struct tocsin_wheel *wheel, struct node *node)
 {
-    struct node *node = &wheel->nodes[index];
-    if (++node->generation == 0) {
-        node->state = NODE_WORN;
+    node->place &= ~(uint32_t)(PLACE_RESERVED | PLACE_DOOMED);
+    node->generation = (node->generation | 1) + 1;
+    if (node_is_worn(node)) {
         wheel->worn++;
         return;
     }
-    node->state = NODE_FREE;
     if (wheel->spare.id == 0) {
-        wheel->spare = node_handle(wheel, index);
+        wheel->spare = node_handle(wheel, node);
         return;
     }
     node->due = wheel->free_node;
-    wheel->free_node = index;
+    wheel->free_node = node_index(wheel, node);
     wheel->free_count++;
 }
 
@@ -359,6 +459,17 @@ void wheel_settle_early(struct tocsin_wheel *wheel);
 static inline void wheel_settle(struct tocsin_wheel *wheel)
 {
     if (wheel->early_count > 0)
+        wheel_settle_early(wheel);
+}
+
+/* The same if any of it is due by then: the more move together, the less each of them waits. */
+static inline void wheel_settle_by(struct tocsin_wheel *wheel, uint64_t tick)
+{
+    for (; wheel->early_seen < wheel->early_count; wheel->early_seen++) {
+        uint64_t due = wheel->nodes[wheel->early[wheel->early_seen]].due;
+        wheel->early_due = due < wheel->early_due ? due : wheel->early_due;
+    }
+    if (wheel->early_due <= tick)
         wheel_settle_early(wheel);
 }
 

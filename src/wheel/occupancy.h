@@ -15,6 +15,7 @@ struct occupancy {
     uint64_t *words;
     uint64_t *summary; /* bit i: words[i] is not zero */
     uint32_t slots;
+    uint32_t summaries; /* words of summary */
 };
 
 static inline uint32_t occupancy_words(uint32_t slots)
@@ -34,6 +35,7 @@ static inline void occupancy_init(struct occupancy *occupancy, uint32_t slots, u
     occupancy->words = room;
     occupancy->summary = room + occupancy_words(slots);
     occupancy->slots = slots;
+    occupancy->summaries = occupancy_words(occupancy_words(slots));
 }
 
 static inline bool occupancy_has(const struct occupancy *occupancy, uint32_t slot)
@@ -48,12 +50,26 @@ static inline void occupancy_set(struct occupancy *occupancy, uint32_t slot)
     occupancy->summary[word / 64] |= UINT64_C(1) << word % 64;
 }
 
-static inline void occupancy_clear(struct occupancy *occupancy, uint32_t slot)
+/* False: that was the last one. */
+static inline bool occupancy_clear(struct occupancy *occupancy, uint32_t slot)
 {
     uint32_t word = slot / 64;
     occupancy->words[word] &= ~(UINT64_C(1) << slot % 64);
-    if (occupancy->words[word] == 0)
-        occupancy->summary[word / 64] &= ~(UINT64_C(1) << word % 64);
+    if (occupancy->words[word] != 0)
+        return true;
+    occupancy->summary[word / 64] &= ~(UINT64_C(1) << word % 64);
+    uint64_t any = 0;
+    for (uint32_t i = 0; i < occupancy->summaries; i++)
+        any |= occupancy->summary[i];
+    return any != 0;
+}
+
+static inline uint32_t occupancy_count(const struct occupancy *occupancy)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < occupancy_words(occupancy->slots); i++)
+        count += (uint32_t)__builtin_popcountll(occupancy->words[i]);
+    return count;
 }
 
 /* The first set bit at or after from in bits; limit when there is none. */

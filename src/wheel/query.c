@@ -21,7 +21,7 @@ bool tocsin_wheel_wake(const struct tocsin_wheel *wheel, uint64_t *ret_at)
  * stayed there. */
 static struct place node_home(const struct tocsin_wheel *wheel, const struct node *node)
 {
-    struct place place = {node->level, node->slot};
+    struct place place = node_place(node);
     if (place.level >= wheel->level_count)
         return place; /* it is late */
     const struct level *level = &wheel->levels[place.level];
@@ -36,21 +36,21 @@ static struct place node_home(const struct tocsin_wheel *wheel, const struct nod
 static uint64_t slot_earliest(struct tocsin_wheel *wheel, struct place place, uint64_t best)
 {
     uint32_t head = slot_heads(wheel, place);
-    for (uint32_t end = head + wheel->levels[place.level].lists; head < end; head++) {
+    for (uint32_t end = head + SUBLISTS; head < end; head++) {
         uint32_t next;
         for (uint32_t at = wheel->links[head].next; at != 0 && at != head; at = next) {
-            uint32_t index = node_index(wheel, at);
-            const struct node *node = &wheel->nodes[index];
-            next = wheel->links[at].next;
+            struct node *node = node_at(wheel, at);
+            next = node->link.next;
             if (!node_is_pending(node)) {
-                slot_remove(wheel, index);
+                slot_remove(wheel, node);
                 continue;
             }
             best = node->due < best ? node->due : best;
             struct place home = node_home(wheel, node);
             if (home.level != place.level || home.slot != place.slot) {
-                slot_remove(wheel, index);
-                slot_put(wheel, home, index);
+                uint64_t tick = tick_of_due(wheel, node->due);
+                slot_remove(wheel, node);
+                node_put(wheel, node, tick, tick);
             }
         }
     }
@@ -89,7 +89,7 @@ bool tocsin_wheel_next_due(const struct tocsin_wheel *wheel, uint64_t *ret_due)
     uint64_t best = slot_earliest(open, (struct place){wheel->late, 0}, UINT64_MAX);
     best = slot_earliest(open, (struct place){wheel->ready, 0}, best);
     for (uint32_t i = 0; i < wheel->level_count; i++) {
-        if (wheel->levels[i].in_use > 0)
+        if ((wheel->levels_in_use >> i & 1) != 0)
             best = level_earliest(open, i, best);
     }
     *ret_due = best;
@@ -155,7 +155,7 @@ bool tocsin_wheel_describe_level(const struct tocsin_wheel *wheel, size_t level,
     *ret_stats = (struct tocsin_wheel_level_stats){
         .tick = time_of_tick(wheel, from->ticks),
         .slots = from->slots,
-        .occupied = from->in_use,
+        .occupied = occupancy_count(&from->occupied),
         .current = level_place(from, from->current),
         .pending = level_count_pending(wheel, level),
         .overflow = level >= wheel->asked_levels,
@@ -170,8 +170,11 @@ void tocsin_wheel_level_counts(const struct tocsin_wheel *wheel, size_t most, si
     memset(ret_counts, 0, wheel->level_count * sizeof *ret_counts);
     for (uint64_t i = 0; i < nodes; i += stride) {
         const struct node *node = &wheel->nodes[i];
-        if (node_is_pending(node) && node->level < wheel->level_count)
-            ret_counts[node_home(wheel, node).level] += stride;
+        if (!node_is_pending(node))
+            continue;
+        uint32_t level = node_home(wheel, node).level;
+        if (level < wheel->level_count)
+            ret_counts[level] += stride;
     }
 }
 
@@ -200,7 +203,7 @@ void tocsin_wheel_walk(struct tocsin_wheel *wheel,
         const struct node *node = &wheel->nodes[i];
         if (!node_is_pending(node))
             continue;
-        struct tocsin_due due = {node_handle(wheel, i), node->due, node->cookie};
+        struct tocsin_due due = {node_handle(wheel, node), node->due, node->cookie};
         if (!fn(arg, &due))
             return;
     }

@@ -8,7 +8,7 @@
  * ones would start with its wear. */
 static bool node_may_go(const struct node *node)
 {
-    return node->state == NODE_FREE && node->generation <= UINT32_MAX / 2;
+    return node_is_free(node) && node->generation <= UINT32_MAX / 2;
 }
 
 void tocsin_wheel_trim(struct tocsin_wheel *wheel)
@@ -17,7 +17,7 @@ void tocsin_wheel_trim(struct tocsin_wheel *wheel)
     wheel_settle(wheel);
     for (uint32_t i = 0; i < used; i++) {
         if (!node_is_pending(&wheel->nodes[i]) && wheel->nodes[i].link.next != 0)
-            slot_remove(wheel, i);
+            slot_remove(wheel, &wheel->nodes[i]);
     }
     for (; used > 0 && node_may_go(&wheel->nodes[used - 1]); used--) {
         if (wheel->first_generation < wheel->nodes[used - 1].generation)
@@ -29,7 +29,7 @@ void tocsin_wheel_trim(struct tocsin_wheel *wheel)
     wheel->free_node = NODE_NONE;
     wheel->free_count = 0;
     for (uint32_t i = used; i > 0; i--) {
-        if (wheel->nodes[i - 1].state == NODE_FREE) {
+        if (node_is_free(&wheel->nodes[i - 1])) {
             wheel->nodes[i - 1].due = wheel->free_node;
             wheel->free_node = i - 1;
             wheel->free_count++;

@@ -17,17 +17,12 @@ struct layout {
     uint32_t first_node; /* its position */
 };
 
-static uint32_t level_lists(uint32_t level_count, uint32_t level)
-{
-    return level > 0 && level < level_count ? SUBLISTS : 1;
-}
-
 static struct layout layout_of(const struct geometry *geometry)
 {
     size_t words = 2 * occupancy_room(1); /* late and ready */
-    uint32_t heads = HEAD_FIRST + 2;
+    uint32_t heads = HEAD_FIRST + 2 * SUBLISTS;
     for (uint32_t i = 0; i < geometry->count; i++) {
-        heads += geometry->levels[i].slots * level_lists(geometry->count, i);
+        heads += geometry->levels[i].slots * SUBLISTS;
         words += occupancy_room(geometry->levels[i].slots);
     }
     struct layout layout = {.bitmaps_at = (sizeof(struct tocsin_wheel) + 63) / 64 * 64};
@@ -69,15 +64,14 @@ static void body_init(struct tocsin_wheel *wheel, const struct geometry *geometr
             i < geometry->count ? &geometry->levels[i] : &single;
         struct level *level = &wheel->levels[i];
         level_init(level, from, heads, wheel->tick, bitmaps);
-        level->lists = level_lists(geometry->count, i);
         if (i < geometry->count)
             wheel->bytes &= level->shift == 8 * i && level->slots == 256;
-        heads += from->slots * level->lists;
+        heads += from->slots * SUBLISTS;
         bitmaps += occupancy_room(from->slots);
     }
-    wheel->short_tick = wheel->bytes ? wheel->tick : UINT64_MAX;
+    wheel->early_due = UINT64_MAX;
     wheel->free_node = NODE_NONE;
-    wheel->first_generation = 1;
+    wheel->first_generation = 2;
 }
 
 static uint32_t nodes_max(const struct tocsin_wheel *wheel)
@@ -181,32 +175,18 @@ void tocsin_wheel_destroy(struct tocsin_wheel *wheel)
     region_release(&body);
 }
 
-void slot_mark(struct tocsin_wheel *wheel, struct place place)
-{
-    struct level *level = &wheel->levels[place.level];
-    if (occupancy_has(&level->occupied, place.slot))
-        return; /* by another of its lists */
-    occupancy_set(&level->occupied, place.slot);
-    level->in_use++;
-    wheel->levels_in_use |= 1u << place.level;
-}
-
 void slot_emptied(struct tocsin_wheel *wheel, struct place place)
 {
-    struct level *level = &wheel->levels[place.level];
     const struct link *heads = &wheel->links[slot_heads(wheel, place)];
-    for (uint32_t i = 0; i < level->lists; i++) {
-        if (heads[i].next != 0)
-            return;
-    }
-    occupancy_clear(&level->occupied, place.slot);
-    if (--level->in_use == 0)
-        wheel->levels_in_use &= ~(1u << place.level);
+    uint32_t any = 0;
+    for (uint32_t i = 0; i < SUBLISTS; i++)
+        any |= heads[i].next;
+    if (any == 0)
+        slot_clear(wheel, place);
 }
 
-void slot_remove(struct tocsin_wheel *wheel, uint32_t index)
+void slot_remove(struct tocsin_wheel *wheel, struct node *node)
 {
-    struct node *node = &wheel->nodes[index];
     struct link link = node->link;
     node->link = (struct link){0, 0};
     if (link.next != link.prev) {
@@ -214,7 +194,7 @@ void slot_remove(struct tocsin_wheel *wheel, uint32_t index)
         return;
     }
     wheel->links[link.next] = (struct link){0, 0};
-    slot_emptied(wheel, (struct place){node->level, node->slot});
+    slot_emptied(wheel, node_place(node));
 }
 
 static void early_expect(const struct tocsin_wheel *wheel, uint32_t i)
@@ -231,86 +211,92 @@ void wheel_settle_early(struct tocsin_wheel *wheel)
     for (uint32_t i = 0; i < count && i < AHEAD; i++)
         early_expect(wheel, i);
     for (uint32_t i = 0; i < count; i++) {
-        uint32_t index = wheel->early[i];
-        const struct node *node = &wheel->nodes[index];
+        struct node *node = &wheel->nodes[wheel->early[i]];
         if (i + AHEAD < count)
             early_expect(wheel, i + AHEAD);
         /* It may have been touched again since: cancelled, or armed for later, or for at once. */
-        if (!node_is_pending(node) || node->level >= wheel->level_count ||
-            node->due >= byte_begin(wheel->tick, node->level, node->slot))
+        if (!node_is_pending(node) || (node->place & PLACE_MOVES) != 0 ||
+            !is_early(node, wheel->tick, node->due))
             continue;
-        slot_remove(wheel, index);
-        slot_put(wheel, place_for(wheel, node->due), index);
+        slot_remove(wheel, node);
+        node_put(wheel, node, node->due, node->due);
     }
-    wheel->early_count = 0;
+    wheel->early_count = wheel->early_seen = 0;
+    wheel->early_due = UINT64_MAX;
 }
 
 /* No free node: one that was never used. */
-static enum tocsin_status node_take_new(struct tocsin_wheel *wheel, uint32_t *ret_index)
+static enum tocsin_status node_take_new(struct tocsin_wheel *wheel, struct node **ret_node)
 {
     if (wheel->used_nodes - wheel->worn >= wheel->max_timers)
         return TOCSIN_FULL;
     if (wheel->used_nodes == wheel->node_room && !wheel_grow(wheel))
         return wheel->used_nodes == nodes_max(wheel) ? TOCSIN_FULL : TOCSIN_NO_MEMORY;
-    uint32_t index = wheel->used_nodes++;
-    wheel->nodes[index].link = (struct link){0, 0};
-    wheel->nodes[index].generation = wheel->first_generation;
-    *ret_index = index;
+    struct node *node = &wheel->nodes[wheel->used_nodes++];
+    node->link = (struct link){0, 0};
+    node->place = 0;
+    node->generation = wheel->first_generation;
+    *ret_node = node;
     return TOCSIN_OK;
 }
 
-static enum tocsin_status node_take(struct tocsin_wheel *wheel, uint32_t *ret_index)
+static enum tocsin_status node_take(struct tocsin_wheel *wheel, struct node **ret_node)
 {
     if (wheel->spare.id != 0) {
-        *ret_index = (uint32_t)wheel->spare.id;
+        *ret_node = &wheel->nodes[(uint32_t)wheel->spare.id];
         wheel->spare.id = 0;
         return TOCSIN_OK;
     }
-    uint32_t index = wheel->free_node;
-    if (index == NODE_NONE)
-        return node_take_new(wheel, ret_index);
-    wheel->free_node = (uint32_t)wheel->nodes[index].due;
+    if (wheel->free_node == NODE_NONE)
+        return node_take_new(wheel, ret_node);
+    *ret_node = &wheel->nodes[wheel->free_node];
+    wheel->free_node = (uint32_t)(*ret_node)->due;
     wheel->free_count--;
-    *ret_index = index;
     return TOCSIN_OK;
 }
 
 /* What is due already waits for the next call, so that a callback that arms what
  * is due at once does not keep the running call for ever. */
-static struct place place_to_arm(const struct tocsin_wheel *wheel, uint64_t due)
+static void node_enter(struct tocsin_wheel *wheel, struct node *node)
 {
-    uint64_t tick = tick_of_due(wheel, due);
-    if (tick > wheel->tick)
-        return place_for(wheel, tick);
-    return (struct place){wheel->late, 0};
+    uint64_t tick = tick_of_due(wheel, node->due);
+    wheel->spread = wheel->spread % (SUBLISTS - 1) + 1;
+    if (tick > wheel->tick) {
+        node_put(wheel, node, tick, tick + wheel->spread);
+        return;
+    }
+    struct place late = {wheel->late, 0};
+    node->place = place_word(wheel, late, tick);
+    list_put(wheel, late, slot_head(wheel, late, wheel->spread), node);
 }
 
 /* The timer stays where it is linked. Whether it is due before that slot begins is known only when
  * its node has come from memory: no branch depends on it, so that the processor goes on meanwhile. */
-static inline void node_stay(struct tocsin_wheel *wheel, const struct node *node, uint64_t tick)
+static inline void node_stay(struct tocsin_wheel *wheel, uint32_t index, uint64_t tick,
+                             uint64_t due)
 {
     uint32_t count = wheel->early_count;
-    wheel->early[count] = (uint32_t)(node - wheel->nodes);
-    count += node->due < byte_begin(tick, node->level, node->slot);
+    wheel->early[count] = index;
+    count += is_early(&wheel->nodes[index], tick, due);
     wheel->early_count = count;
     if (count == EARLY_MAX)
         wheel_settle_early(wheel);
 }
 
-static void node_arm(struct tocsin_wheel *wheel, uint32_t index, uint64_t due, uint64_t cookie)
+/* A node that is free, or was reserved. */
+static void node_arm(struct tocsin_wheel *wheel, struct node *node, uint64_t due, uint64_t cookie)
 {
-    struct node *node = &wheel->nodes[index];
     bool linked = node->link.next != 0;
     node->due = due;
     node->cookie = cookie;
-    node->state = NODE_PENDING;
-    if (linked && due > wheel->short_tick) {
-        node_stay(wheel, node, wheel->short_tick);
+    node->generation |= 1;
+    if (linked && due_is_near(wheel->tick, due)) {
+        node_stay(wheel, node_index(wheel, node), wheel->tick, due);
         return;
     }
     if (linked)
-        slot_remove(wheel, index);
-    slot_put(wheel, place_to_arm(wheel, due), index);
+        slot_remove(wheel, node);
+    node_enter(wheel, node);
 }
 
 /* The long ways. Out of line, so that the short ones need no registers saved. */
@@ -318,13 +304,13 @@ static void node_arm(struct tocsin_wheel *wheel, uint32_t index, uint64_t due, u
 __attribute__((noinline)) static enum tocsin_status
 arm_any(struct tocsin_wheel *wheel, uint64_t due, uint64_t cookie, struct tocsin_timer *ret_timer)
 {
-    uint32_t index;
-    enum tocsin_status status = node_take(wheel, &index);
+    struct node *node;
+    enum tocsin_status status = node_take(wheel, &node);
     if (status != TOCSIN_OK)
         return status;
-    node_arm(wheel, index, due, cookie);
+    node_arm(wheel, node, due, cookie);
     if (ret_timer != NULL)
-        *ret_timer = node_handle(wheel, index);
+        *ret_timer = node_handle(wheel, node);
     return TOCSIN_OK;
 }
 
@@ -340,9 +326,9 @@ rearm_any(struct tocsin_wheel *wheel, struct tocsin_timer timer, uint64_t due)
     struct node *node = node_pending(wheel, timer);
     if (node == NULL)
         return not_pending(wheel, timer);
-    slot_remove(wheel, (uint32_t)timer.id);
+    slot_remove(wheel, node);
     node->due = due;
-    slot_put(wheel, place_to_arm(wheel, due), (uint32_t)timer.id);
+    node_enter(wheel, node);
     return TOCSIN_OK;
 }
 
@@ -354,19 +340,19 @@ cancel_any(struct tocsin_wheel *wheel, struct tocsin_timer timer, uint64_t *ret_
         return not_pending(wheel, timer);
     if (ret_cookie != NULL)
         *ret_cookie = node->cookie;
-    slot_remove(wheel, (uint32_t)timer.id);
-    node_free(wheel, (uint32_t)timer.id);
+    slot_remove(wheel, node);
+    node_free(wheel, node);
     return TOCSIN_OK;
 }
 
-/* The short ways: "fine", and the node is in a list of one of the levels (docs/decisions/0003). */
+/* The short ways: "fine", and the node stays in its list (docs/decisions/0003). */
 
 enum tocsin_status tocsin_wheel_arm(struct tocsin_wheel *wheel, uint64_t due, uint64_t cookie,
                                     struct tocsin_timer *ret_timer)
 {
     struct tocsin_timer timer = wheel->spare;
-    uint64_t tick = wheel->short_tick;
-    if (timer.id == 0 || due <= tick || ret_timer == NULL)
+    uint64_t tick = wheel->tick;
+    if (timer.id == 0 || !due_is_near(tick, due) || ret_timer == NULL)
         return arm_any(wheel, due, cookie, ret_timer);
     struct node *node = &wheel->nodes[(uint32_t)timer.id];
     if (node->link.next == 0)
@@ -375,8 +361,8 @@ enum tocsin_status tocsin_wheel_arm(struct tocsin_wheel *wheel, uint64_t due, ui
     *ret_timer = timer;
     node->due = due;
     node->cookie = cookie;
-    node->state = NODE_PENDING;
-    node_stay(wheel, node, tick);
+    node->generation = (uint32_t)(timer.id >> 32);
+    node_stay(wheel, (uint32_t)timer.id, tick, due);
     return TOCSIN_OK;
 }
 
@@ -390,37 +376,36 @@ enum tocsin_status tocsin_wheel_arm_after(struct tocsin_wheel *wheel, uint64_t d
 }
 
 /* NULL: take the long way. */
-static inline struct node *node_short(const struct tocsin_wheel *wheel, struct tocsin_timer timer)
+static inline struct node *node_staying(const struct tocsin_wheel *wheel, struct tocsin_timer timer)
 {
     struct node *node = node_pending(wheel, timer);
-    return node != NULL && node->level < wheel->level_count ? node : NULL;
+    return node != NULL && (node->place & PLACE_MOVES) == 0 ? node : NULL;
 }
 
 enum tocsin_status tocsin_wheel_rearm(struct tocsin_wheel *wheel, struct tocsin_timer timer,
                                       uint64_t due)
 {
-    uint64_t tick = wheel->short_tick;
-    struct node *node = node_short(wheel, timer);
-    if (due <= tick || node == NULL)
+    uint64_t tick = wheel->tick;
+    struct node *node = node_staying(wheel, timer);
+    if (!due_is_near(tick, due) || node == NULL)
         return rearm_any(wheel, timer, due);
     node->due = due;
-    node_stay(wheel, node, tick);
+    node_stay(wheel, (uint32_t)timer.id, tick, due);
     return TOCSIN_OK;
 }
 
 enum tocsin_status tocsin_wheel_cancel(struct tocsin_wheel *wheel, struct tocsin_timer timer,
                                        uint64_t *ret_cookie)
 {
-    uint32_t next_generation = (uint32_t)(timer.id >> 32) + 1;
-    struct node *node = node_short(wheel, timer);
-    if (node == NULL || next_generation == 0 || wheel->short_tick == UINT64_MAX)
+    struct node *node = node_staying(wheel, timer);
+    uint64_t next; /* the handle of who comes after */
+    if (node == NULL || __builtin_add_overflow(timer.id, UINT64_C(2) << 32, &next))
         return cancel_any(wheel, timer, ret_cookie);
     if (ret_cookie != NULL)
         *ret_cookie = node->cookie;
-    node->state = NODE_FREE;
-    node->generation = next_generation;
+    node->generation = (uint32_t)(timer.id >> 32) + 1;
     if (wheel->spare.id == 0) {
-        wheel->spare.id = timer.id + (UINT64_C(1) << 32);
+        wheel->spare.id = next;
     } else {
         node->due = wheel->free_node;
         wheel->free_node = (uint32_t)timer.id;
@@ -435,8 +420,7 @@ struct node *node_reserved(const struct tocsin_wheel *wheel, struct tocsin_timer
     if (index >= wheel->used_nodes)
         return NULL;
     struct node *node = &wheel->nodes[index];
-    bool reserved = node->state == NODE_RESERVED || node->state == NODE_DOOMED;
-    return reserved && node->generation == timer.id >> 32 ? node : NULL;
+    return node_is_reserved(node) && node_handle(wheel, node).id == timer.id ? node : NULL;
 }
 
 enum tocsin_status tocsin_wheel_get(const struct tocsin_wheel *wheel, struct tocsin_timer timer,
@@ -451,40 +435,43 @@ enum tocsin_status tocsin_wheel_get(const struct tocsin_wheel *wheel, struct toc
 
 enum tocsin_status wheel_reserve(struct tocsin_wheel *wheel, struct tocsin_timer *ret_timer)
 {
-    uint32_t index;
-    enum tocsin_status status = node_take(wheel, &index);
+    struct node *node;
+    enum tocsin_status status = node_take(wheel, &node);
     if (status != TOCSIN_OK)
         return status;
-    wheel->nodes[index].state = NODE_RESERVED;
+    node->place |= PLACE_RESERVED;
     wheel->reserved++;
-    *ret_timer = node_handle(wheel, index);
+    *ret_timer = node_handle(wheel, node);
     return TOCSIN_OK;
 }
 
 void wheel_arm_reserved(struct tocsin_wheel *wheel, struct tocsin_timer timer, uint64_t due,
                         uint64_t cookie)
 {
-    const struct node *node = node_reserved(wheel, timer);
+    struct node *node = node_reserved(wheel, timer);
     assert(node != NULL);
     wheel->reserved--;
-    if (node->state == NODE_DOOMED)
-        node_free(wheel, (uint32_t)timer.id);
-    else
-        node_arm(wheel, (uint32_t)timer.id, due, cookie);
+    if ((node->place & PLACE_DOOMED) != 0) {
+        node_free(wheel, node);
+        return;
+    }
+    node->place &= ~(uint32_t)PLACE_RESERVED;
+    node_arm(wheel, node, due, cookie);
 }
 
 bool wheel_doom(struct tocsin_wheel *wheel, struct tocsin_timer timer)
 {
     struct node *node = node_reserved(wheel, timer);
-    if (node == NULL || node->state == NODE_DOOMED)
+    if (node == NULL || (node->place & PLACE_DOOMED) != 0)
         return false;
-    node->state = NODE_DOOMED;
+    node->place |= PLACE_DOOMED;
     return true;
 }
 
 void wheel_unreserve(struct tocsin_wheel *wheel, struct tocsin_timer timer)
 {
-    assert(node_reserved(wheel, timer) != NULL);
+    struct node *node = node_reserved(wheel, timer);
+    assert(node != NULL);
     wheel->reserved--;
-    node_free(wheel, (uint32_t)timer.id);
+    node_free(wheel, node);
 }

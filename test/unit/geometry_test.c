@@ -97,9 +97,9 @@ TEST(wheel_holds_the_most_timers_in_the_largest_geometry)
     struct tocsin_wheel_config config = {.levels = levels, .level_count = TOCSIN_WHEEL_LEVELS_MAX};
     config.max_timers = TOCSIN_WHEEL_TIMERS_MAX;
     assert_int_equal(tocsin_wheel_create(&config, &wheel, &why), TOCSIN_OK);
-    uint32_t last = TOCSIN_WHEEL_TIMERS_MAX + NODE_SPARE - 1;
-    assert_true(node_position(wheel, last) > node_position(wheel, 0));
-    assert_int_equal(node_index(wheel, node_position(wheel, last)), last);
+    const struct node *last = &wheel->nodes[TOCSIN_WHEEL_TIMERS_MAX + NODE_SPARE - 1];
+    assert_true(node_position(wheel, last) > node_position(wheel, wheel->nodes));
+    assert_ptr_equal(node_at(wheel, node_position(wheel, last)), last);
     assert_int_equal(tocsin_wheel_arm(wheel, UINT64_MAX, 1, NULL), TOCSIN_OK);
     assert_int_equal(tocsin_wheel_arm(wheel, 5, 2, NULL), TOCSIN_OK);
     uint64_t due;

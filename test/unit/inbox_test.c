@@ -386,3 +386,46 @@ TEST(inbox_cancels_what_is_still_in_another)
     assert_whole(wheel);
     tocsin_wheel_destroy(wheel);
 }
+
+/* W-13, W-21: a push takes the place of a timer that was cancelled and stayed in its slot. It fires on
+ * time, later or earlier, and is its owner's like any other: nothing is left of the inbox's hold. */
+TEST(inbox_push_in_the_place_of_a_cancelled_timer)
+{
+    enum { PLACES = 4 };
+    struct tocsin_wheel *wheel = make_wheel(0);
+    struct tocsin_timer timers[PLACES];
+    for (uint64_t i = 0; i < PLACES; i++)
+        assert_int_equal(tocsin_wheel_arm(wheel, 70000, i, &timers[i]), TOCSIN_OK);
+    for (uint64_t i = 0; i < PLACES; i++)
+        assert_int_equal(tocsin_wheel_cancel(wheel, timers[i], NULL), TOCSIN_OK);
+    struct tocsin_inbox *inbox = make_inbox(wheel, PLACES);
+    struct tocsin_inbox *other = make_inbox(wheel, PLACES);
+    for (uint64_t i = 0; i < PLACES; i++)
+        assert_int_equal(tocsin_inbox_arm(inbox, i % 2 == 0 ? 80000 : 300, i, &timers[i]),
+                         TOCSIN_OK);
+    assert_int_equal(tocsin_inbox_cancel(other, timers[3]), TOCSIN_OK);
+    assert_int_equal(tocsin_inbox_drain(other, 0, NULL), TOCSIN_OK);
+    assert_int_equal(tocsin_inbox_drain(inbox, 0, NULL), TOCSIN_OK);
+    assert_whole(wheel);
+    assert_int_equal(tocsin_wheel_cancel(wheel, timers[3], NULL), TOCSIN_STALE);
+    assert_int_equal(tocsin_wheel_cancel(wheel, timers[0], NULL), TOCSIN_OK);
+    assert_int_equal(tocsin_wheel_cancel(wheel, timers[0], NULL), TOCSIN_STALE);
+    assert_whole(wheel);
+    struct tocsin_timer next[2]; /* where these two were */
+    struct tocsin_due due;
+    for (uint64_t i = 0; i < 2; i++) {
+        assert_int_equal(tocsin_wheel_arm(wheel, 90000, 9, &next[i]), TOCSIN_OK);
+        assert_int_equal(tocsin_wheel_get(wheel, next[i], &due), TOCSIN_OK);
+    }
+    assert_int_equal(tocsin_wheel_cancel(wheel, timers[0], NULL), TOCSIN_STALE);
+    assert_int_equal(tocsin_wheel_cancel(wheel, timers[3], NULL), TOCSIN_STALE);
+    assert_int_equal(take_all(wheel, 299), 0);
+    assert_int_equal(take_all(wheel, 300), 1);
+    assert_int_equal(take_all(wheel, 79999), 0);
+    assert_int_equal(take_all(wheel, 80000), 1);
+    assert_int_equal(take_all(wheel, 90000), 2);
+    tocsin_inbox_destroy(inbox);
+    tocsin_inbox_destroy(other);
+    assert_whole(wheel);
+    tocsin_wheel_destroy(wheel);
+}

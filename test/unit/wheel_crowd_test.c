@@ -74,6 +74,40 @@ TEST(wheel_stops_anywhere_in_a_crowded_slot_and_goes_on)
     }
 }
 
+/* An occupied slot come to is a step of work, and a timer taken is another. */
+TEST(wheel_counts_each_slot_it_comes_to_as_work)
+{
+    struct crowd crowd;
+    struct tocsin_due due[CROWD];
+    crowd_init(&crowd, "fine", 1, 1);
+    for (size_t taken = 0, count; taken < CROWD; taken += count) {
+        size_t left = CROWD - taken, steps = left < 5 ? left : 5;
+        assert_int_equal(tocsin_wheel_take(crowd.wheel, CROWD, 10, due, CROWD, &count),
+                         left > 5 ? TOCSIN_MORE : TOCSIN_OK);
+        assert_int_equal(count, steps);
+    }
+    tocsin_wheel_destroy(crowd.wheel);
+}
+
+/* A level of as many slots as there may be is in use until the last of them is empty. */
+TEST(wheel_level_of_many_slots_thins_out)
+{
+    struct tocsin_wheel_level level = {1, TOCSIN_WHEEL_SLOTS_MAX};
+    struct tocsin_wheel_config config = {.levels = &level, .level_count = 1};
+    struct crowd crowd;
+    assert_int_equal(tocsin_wheel_create(&config, &crowd.wheel, NULL), TOCSIN_OK);
+    for (uint64_t i = 0; i < CROWD; i++)
+        assert_int_equal(tocsin_wheel_arm(crowd.wheel, 10 + i * 500, i, &crowd.timers[i]),
+                         TOCSIN_OK);
+    for (size_t i = 0; i + 1 < CROWD; i++)
+        crowd_cancel(&crowd, i);
+    uint64_t at = 0;
+    assert_true(tocsin_wheel_wake(crowd.wheel, &at));
+    assert_int_equal(at, 10 + (CROWD - 1) * 500);
+    assert_int_equal(take_all(crowd.wheel, at), 1);
+    tocsin_wheel_destroy(crowd.wheel);
+}
+
 TEST(wheel_next_due_follows_what_is_cancelled_in_a_crowded_slot)
 {
     struct crowd crowd;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Timers that stay where they are: cancelled, pushed back, or armed anew in the place of another.
  * What stays must neither fire, nor keep anything else from firing on time. */
+#include <stdlib.h>
+
 #include "runner.h"
 #include "support/wheel_checks.h"
 #include "wheel/core.h"
@@ -23,11 +25,12 @@ static void note(void *arg, const struct tocsin_due *due)
     crowd->fired_at[due->cookie] = crowd->now;
     if (crowd->arm_at == 0)
         return;
-    /* Due before the place that is left over, and before the end of the running call. */
+    /* Due before the place that is left over, and before the end of the running call. The first takes
+     * the node of the one that fires, the second that place. */
     assert_int_equal(tocsin_wheel_cancel(crowd->wheel, crowd->timers[CROWD - 1], NULL), TOCSIN_OK);
-    assert_int_equal(
-        tocsin_wheel_arm(crowd->wheel, crowd->arm_at, CROWD - 1, &crowd->timers[CROWD - 1]),
-        TOCSIN_OK);
+    for (uint64_t i = CROWD - 2; i < CROWD; i++)
+        assert_int_equal(tocsin_wheel_arm(crowd->wheel, crowd->arm_at, i, &crowd->timers[i]),
+                         TOCSIN_OK);
     crowd->arm_at = 0;
 }
 
@@ -136,6 +139,26 @@ TEST(wheel_timers_drawn_forward_together_fire_on_time)
     end(&crowd);
 }
 
+/* W-13: the last to be drawn forward is the first to be due, time and again, with nobody asking. */
+TEST(wheel_timers_drawn_forward_fire_on_time_in_any_order)
+{
+    enum { FEW = 10, ROUNDS = 5 };
+    struct crowd crowd;
+    begin(&crowd, 5);
+    for (uint64_t round = 0; round < ROUNDS; round++) {
+        uint64_t now = crowd.now, first = round * FEW;
+        for (uint64_t i = 0; i < FEW; i++)
+            arm(&crowd, first + i, now + 70000 + i);
+        for (uint64_t i = 0; i < FEW; i++)
+            rearm(&crowd, first + i, now + (FEW - i) * 10);
+        for (uint64_t i = FEW; i-- > 0;) {
+            advance(&crowd, now + (FEW - i) * 10);
+            assert_int_equal(crowd.fired_at[first + i], crowd.now);
+        }
+    }
+    end(&crowd);
+}
+
 /* W-21: what was cancelled does not fire, also when others take its place over. */
 TEST(wheel_place_of_a_cancelled_timer_is_taken_over)
 {
@@ -229,6 +252,29 @@ TEST(wheel_leaves_nothing_behind_near_the_end_of_time)
     end(&crowd);
 }
 
+/* W-04: nor where the slot would come up after the end of time. */
+TEST(wheel_waits_for_no_slot_after_the_end_of_time)
+{
+    struct crowd crowd;
+    const uint64_t last = UINT64_MAX - 0xffffff; /* the last slot of the fourth level */
+    begin(&crowd, last);
+    for (uint64_t i = 0; i < 8; i++)
+        arm(&crowd, i, last + 0x50000 + i * 0x10000);
+    for (uint64_t i = 0; i < 8; i++)
+        cancel(&crowd, i);
+    advance(&crowd, last + 0xfefff0);
+    arm(&crowd, 0, last + 0xff0010);
+    uint64_t at = 0;
+    assert_true(tocsin_wheel_wake(crowd.wheel, &at));
+    assert_true(at > last + 0xfefff0);
+    advance(&crowd, last + 0xff0010);
+    assert_true(crowd.fired_at[0] == last + 0xff0010);
+    arm(&crowd, 1, UINT64_MAX);
+    run_out(&crowd);
+    assert_true(crowd.fired_at[1] == UINT64_MAX);
+    end(&crowd);
+}
+
 /* What was pushed back is looked at once on the way to the earliest, and is then where it belongs. */
 TEST(wheel_next_due_sweeps_what_stays)
 {
@@ -237,14 +283,14 @@ TEST(wheel_next_due_sweeps_what_stays)
     uint64_t next = 0;
     begin(&crowd, 0);
     for (uint64_t i = 0; i < CROWD; i++)
-        arm(&crowd, i, 1 + i);
+        arm(&crowd, i, 256 + 10 * i);
     for (uint64_t i = 0; i < CROWD; i++) {
         if (i % 3 == 0)
             cancel(&crowd, i);
         else
             rearm(&crowd, i, UINT64_C(10000000) + i);
     }
-    assert_true(tocsin_wheel_describe_level(crowd.wheel, 0, &level));
+    assert_true(tocsin_wheel_describe_level(crowd.wheel, 1, &level));
     assert_int_equal(level.pending, 0); /* where they belong, not where they stay */
     assert_true(level.occupied > 0);
     assert_true(tocsin_wheel_describe_level(crowd.wheel, 2, &level));
@@ -252,7 +298,7 @@ TEST(wheel_next_due_sweeps_what_stays)
     assert_true(tocsin_wheel_next_due(crowd.wheel, &next));
     assert_int_equal(next, 10000001);
     assert_whole(crowd.wheel);
-    assert_true(tocsin_wheel_describe_level(crowd.wheel, 0, &level));
+    assert_true(tocsin_wheel_describe_level(crowd.wheel, 1, &level));
     assert_int_equal(level.occupied, 0);
     run_out(&crowd);
     for (uint64_t i = 0; i < CROWD; i++)
@@ -303,6 +349,28 @@ TEST(wheel_trim_lets_go_of_what_stays)
     end(&crowd);
 }
 
+/* Drawn forward, cancelled, and its memory given back: nobody looks there any more. */
+TEST(wheel_trim_forgets_who_was_drawn_forward)
+{
+    enum { MANY = 20000 };
+    struct crowd crowd;
+    begin(&crowd, 0);
+    arm(&crowd, 0, 90000);
+    struct tocsin_timer *many = calloc(MANY, sizeof *many);
+    assert_non_null(many);
+    for (uint64_t i = 0; i < MANY; i++)
+        assert_int_equal(tocsin_wheel_arm(crowd.wheel, 70000 + i, 1, &many[i]), TOCSIN_OK);
+    assert_int_equal(tocsin_wheel_rearm(crowd.wheel, many[MANY - 1], 300), TOCSIN_OK);
+    for (uint64_t i = 0; i < MANY; i++)
+        assert_int_equal(tocsin_wheel_cancel(crowd.wheel, many[i], NULL), TOCSIN_OK);
+    free(many);
+    tocsin_wheel_trim(crowd.wheel);
+    assert_int_equal(crowd.wheel->used_nodes, 1);
+    run_out(&crowd);
+    assert_int_equal(crowd.fired_at[0], 90000);
+    end(&crowd);
+}
+
 /* Drawn forward, and then once more to what is past: it is late, and comes out at the next call. */
 TEST(wheel_timer_drawn_forward_into_the_past_is_late)
 {
@@ -315,6 +383,10 @@ TEST(wheel_timer_drawn_forward_into_the_past_is_late)
     rearm(&crowd, 1, 1030);
     cancel(&crowd, 1);
     arm(&crowd, 1, 1020);
+    assert_whole(crowd.wheel);
+    uint64_t at = 0;
+    assert_true(tocsin_wheel_wake(crowd.wheel, &at)); /* whoever asks has all of it settled */
+    assert_int_equal(at, 1023);
     assert_whole(crowd.wheel);
     advance(&crowd, 1023);
     assert_int_equal(crowd.fired_at[0], 1023);
@@ -334,9 +406,48 @@ TEST(wheel_callback_arms_earlier_than_its_place)
     crowd.arm_at = 300;
     advance(&crowd, 4000);
     assert_int_equal(crowd.fired_at[0], 4000);
+    assert_int_equal(crowd.fired_at[CROWD - 2], 4000);
     assert_int_equal(crowd.fired_at[CROWD - 1], 4000);
     assert_int_equal(crowd.fired_at[1], 0);
     advance(&crowd, 5000);
+    end(&crowd);
+}
+
+/* What it arms as due at once waits for the next call, also in the place of another. */
+TEST(wheel_callback_arms_as_due_in_the_place_of_another)
+{
+    for (uint64_t due = 9; due <= 10; due++) {
+        struct crowd crowd;
+        begin(&crowd, 0);
+        arm(&crowd, 0, 10);
+        arm(&crowd, CROWD - 1, 1000000);
+        crowd.arm_at = due;
+        advance(&crowd, 4000);
+        assert_int_equal(crowd.fired_at[0], 4000);
+        assert_int_equal(crowd.fired_at[CROWD - 1], 0);
+        advance(&crowd, 4001);
+        assert_int_equal(crowd.fired_at[CROWD - 1], 4001);
+        end(&crowd);
+    }
+}
+
+/* A call that ends for want of room says so when what was drawn forward is due. */
+TEST(wheel_timer_drawn_forward_is_told_of_when_there_is_no_room)
+{
+    struct crowd crowd;
+    begin(&crowd, 100);
+    arm(&crowd, 0, 70000);
+    rearm(&crowd, 0, 110);
+    arm(&crowd, 1, 50); /* late, and first out */
+    struct tocsin_due due = {0};
+    for (uint64_t left = 2; left-- > 0;) {
+        size_t count = 0;
+        assert_int_equal(tocsin_wheel_take(crowd.wheel, 110, 0, &due, 1, &count),
+                         left > 0 ? TOCSIN_MORE : TOCSIN_OK);
+        assert_int_equal(count, 1);
+        assert_int_equal(due.cookie, left);
+        assert_whole(crowd.wheel);
+    }
     end(&crowd);
 }
 
@@ -348,16 +459,16 @@ TEST(wheel_sweeps_within_its_work_limit)
     struct crowd crowd;
     begin(&crowd, 0);
     for (uint64_t i = 0; i < CROWD; i++)
-        arm(&crowd, i, 100);
+        arm(&crowd, i, 1000);
     for (uint64_t i = 0; i < CROWD; i++) {
         if (i % 2 == 0)
             cancel(&crowd, i);
         else
             rearm(&crowd, i, 5000);
     }
-    crowd.now = 200;
+    crowd.now = 2000;
     size_t calls = 1;
-    while (tocsin_wheel_advance(crowd.wheel, 200, LIMIT, note, &crowd) == TOCSIN_MORE) {
+    while (tocsin_wheel_advance(crowd.wheel, 2000, LIMIT, note, &crowd) == TOCSIN_MORE) {
         assert_whole(crowd.wheel);
         calls++;
     }
