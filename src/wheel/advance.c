@@ -16,8 +16,7 @@
 /* From then on there are slots in which something may have stayed that never come up again. */
 #define LAST_TURN (UINT64_C(1) << 56)
 
-/* A slot of timers that are due: what is ready, or the first level's current slot. Only what is really
- * due is in there: no timer stays on these levels. */
+/* A slot of timers that are due: what is ready, or the first level's current slot. */
 struct due_slot {
     struct place place;
     uint32_t head; /* of the list for what has moved */
@@ -179,7 +178,7 @@ static bool cascade(struct tocsin_wheel *wheel, size_t *left)
 static void turn_to(struct tocsin_wheel *wheel, uint64_t tick)
 {
     assert(tick > wheel->tick && wheel->to_cascade == 0);
-    wheel->tick = tick;
+    wheel_set_tick(wheel, tick);
     for (uint32_t i = 0; i < wheel->level_count; i++) {
         struct level *level = &wheel->levels[i];
         uint64_t number = level_number(level, tick);
@@ -273,7 +272,8 @@ static bool turn_within_a_byte(struct tocsin_wheel *wheel, uint64_t target, size
     if (next == first->slots || tick > target)
         return false;
     (*left)--;
-    wheel->tick = first->current = tick;
+    wheel_set_tick(wheel, tick);
+    first->current = tick;
     struct place place = {0, next};
     *ret_slot = (struct due_slot){place, slot_head(wheel, place, tick)};
     return true;
@@ -307,12 +307,12 @@ static bool find_on_time(struct tocsin_wheel *wheel, uint64_t target, size_t *le
             return *left > 0;
         if (wheel->tick >= target)
             return false;
-        if (turn_within_a_byte(wheel, target, left, ret_slot))
-            return *left > 0;
         if (tocsin_wheel_count(wheel) == 0 && target < LAST_TURN) {
             turn_to(wheel, target); /* past whatever was cancelled: it may stay for another turn */
             continue;
         }
+        if (turn_within_a_byte(wheel, target, left, ret_slot))
+            return *left > 0;
         struct event event;
         if (!wheel_next_event(wheel, &event) || event.tick > target) {
             turn_to(wheel, target);
@@ -392,6 +392,16 @@ static enum tocsin_status call_end(struct tocsin_wheel *wheel, const struct call
     return more ? TOCSIN_MORE : TOCSIN_OK;
 }
 
+/* A timer taken out where things are due: is it? One that was cancelled, or armed anew for
+ * later, has only stayed there. */
+static inline bool node_fires(struct tocsin_wheel *wheel, struct node *node)
+{
+    if (node_is_pending(node) && (node->due <= wheel->tick || !wheel->bytes))
+        return true;
+    node_move(wheel, node);
+    return false;
+}
+
 /* What is known of a due timer, after which its node is free for the next. */
 static inline struct tocsin_due node_finish(struct tocsin_wheel *wheel, struct node *node)
 {
@@ -417,6 +427,8 @@ enum tocsin_status tocsin_wheel_advance(struct tocsin_wheel *wheel, uint64_t now
         uint32_t head;
         for (; left > 0 && (head = due_list(wheel, &slot, left)) != 0; left--) {
             struct node *node = list_take(wheel, slot.place, head, left);
+            if (!node_fires(wheel, node))
+                continue;
             struct tocsin_due due = node_finish(wheel, node);
             fn(arg, &due); /* which may cancel any that are left */
         }
@@ -437,8 +449,11 @@ enum tocsin_status tocsin_wheel_take(struct tocsin_wheel *wheel, uint64_t now, s
     while (taken < room && call_find_due(wheel, &call, &slot)) {
         uint32_t head;
         for (; taken < room && call.left > 0 && (head = due_list(wheel, &slot, call.left)) != 0;
-             call.left--)
-            ret_due[taken++] = node_finish(wheel, list_take(wheel, slot.place, head, call.left));
+             call.left--) {
+            struct node *node = list_take(wheel, slot.place, head, call.left);
+            if (node_fires(wheel, node))
+                ret_due[taken++] = node_finish(wheel, node);
+        }
     }
     *ret_count = taken;
     return call_end(wheel, &call);

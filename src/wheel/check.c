@@ -43,7 +43,8 @@ static bool check_place(struct recount *recount, struct place place, uint32_t in
     const struct level *level = &wheel->levels[place.level];
     struct place own = node_place(node);
     bool stays = (node->place & PLACE_MOVES) == 0;
-    if (own.level != place.level || own.slot != place.slot || stays != place_stays(wheel, place))
+    uint32_t marks = (node->place ^ place_word(wheel, place, 0)) & (PLACE_MOVES | PLACE_NOTED);
+    if (own.level != place.level || own.slot != place.slot || marks != 0)
         return wrong(recount, "timer %" PRIu32 " takes itself to be in another slot", index);
     if (place.level >= wheel->level_count) {
         bool late = node_is_pending(node) && tick_of_due(wheel, node->due) <= wheel->tick;
@@ -186,6 +187,10 @@ static bool check_nodes(const struct recount *recount)
 enum tocsin_status tocsin_wheel_check(const struct tocsin_wheel *wheel, struct tocsin_why *ret_why)
 {
     struct recount recount = {.wheel = wheel, .why = ret_why};
+    if (wheel->tick_place != (uint32_t)wheel->tick << PLACE_BEGIN) {
+        (void)wrong(&recount, "the time is not the same in both of its forms");
+        return TOCSIN_CORRUPT;
+    }
     if (wheel->early_count >= EARLY_MAX) {
         (void)wrong(&recount, "more timers are about to move than there is room for");
         return TOCSIN_CORRUPT;

@@ -28,8 +28,8 @@
  * a level of its own: what is armed already due waits in `late`; the next call
  * lets `late` and `ready` change places, and takes what is ready.
  *
- * In "fine", where a level's slot is a byte of the due time, timers on the second to the
- * fourth level stay where they are as long as they can: one that is cancelled stays linked,
+ * In "fine", where a level's slot is a byte of the due time, timers on the first four
+ * levels stay where they are as long as they can: one that is cancelled stays linked,
  * and the next timer armed takes its node and place over; one that is armed anew for later
  * stays, too. When the slot comes up, what is not due is put where it belongs then, and what
  * was cancelled is let go. Only a timer that is due before its slot begins must move, and not
@@ -72,21 +72,25 @@ struct node {
     uint32_t generation; /* odd: pending; 0: worn, all are used up; else free or reserved */
 };
 
-/* A node's place. The lowest byte is the level and marks. Above it is the slot; but where timers stay,
- * which PLACE_MOVES says is not so, there are the upper three bytes of the low half of the tick at which
- * the slot begins: whether a timer must move is then a subtraction and a comparison (is_early). */
+/* A node's place: marks in the lowest bits, and above them either, if one of the first two marks is set,
+ * level and slot; or the tick at which the slot begins, as far as there is room, and its level among the
+ * marks: whether a timer must move is then a subtraction and a comparison (is_early). */
 enum {
-    PLACE_MOVES = 1,
-    PLACE_LEVEL_SHIFT = 1,
+    PLACE_MOVES = 1,       /* a timer does not stay here */
+    PLACE_NOTED = 2,       /* it stays, and moves as soon as it is armed anew */
+    PLACE_BEGIN_LEVEL = 2, /* shift; two bits */
+    PLACE_RESERVED = 16,   /* an inbox holds the node for a push to come or to be drained */
+    PLACE_DOOMED = 32,     /* so it does, and what comes has been cancelled through another inbox */
+    PLACE_MARKS = 63,      /* all of these */
+    PLACE_BEGIN = 6,       /* shift */
+    PLACE_LEVEL = 6,       /* shift; five bits */
     PLACE_LEVEL_MASK = 31,
-    PLACE_RESERVED = 64, /* an inbox holds the node for a push to come or to be drained */
-    PLACE_DOOMED = 128,  /* so it does, and what comes has been cancelled through another inbox */
-    PLACE_SHIFT = 8,
+    PLACE_SLOT = 11, /* shift */
 };
 
-/* The levels of "fine" on which timers stay. Below, each slot is a tick, and soon over; above, the low
- * half of a tick does not tell when the slot begins. */
-enum { STAY_FIRST = 1, STAY_LAST = 3 };
+/* The levels of "fine" on which timers stay, and the last of which a node's place tells when its slot
+ * begins. */
+enum { STAY_LAST = 3, BEGIN_LAST = 2 };
 
 /* The position of the first head, at the start of a cache line; 0 is nobody's. */
 enum { HEAD_FIRST = 8 };
@@ -130,6 +134,7 @@ struct tocsin_wheel {
     struct link *links;
     struct node *nodes;        /* those behind the heads */
     uint64_t tick;             /* base ticks: all before it is out */
+    uint32_t tick_place;       /* the same as a slot's beginning is in a node's place */
     struct tocsin_timer spare; /* what the node freed last will have as its handle, or 0 */
     uint32_t used_nodes;       /* ever taken since create or trim */
     uint32_t free_node;        /* the other free ones, linked through next */
@@ -307,46 +312,53 @@ static inline void link_in(struct link *links, uint32_t head, uint32_t first, ui
     links[head].next = position;
 }
 
-static inline bool place_stays(const struct tocsin_wheel *wheel, struct place place)
+static inline void wheel_set_tick(struct tocsin_wheel *wheel, uint64_t tick)
 {
-    return wheel->bytes && place.level - STAY_FIRST <= STAY_LAST - STAY_FIRST;
+    wheel->tick = tick;
+    wheel->tick_place = (uint32_t)tick << PLACE_BEGIN;
 }
 
-/* The word for a node that is put there, due at tick. */
+/* For a node that is put there in "fine", due at tick. */
+static inline uint32_t byte_place_word(struct place place, uint64_t tick)
+{
+    uint32_t begin = (uint32_t)(tick >> place.level * 8 << place.level * 8);
+    uint32_t mark = place.level == STAY_LAST ? PLACE_NOTED : PLACE_MOVES;
+    uint32_t slot = place.slot << PLACE_SLOT | place.level << PLACE_LEVEL | mark;
+    return place.level <= BEGIN_LAST ? begin << PLACE_BEGIN | place.level << PLACE_BEGIN_LEVEL
+                                     : slot;
+}
+
+/* The same for any wheel. */
 static inline uint32_t place_word(const struct tocsin_wheel *wheel, struct place place,
                                   uint64_t tick)
 {
-    uint32_t level = place.level << PLACE_LEVEL_SHIFT;
-    if (!place_stays(wheel, place))
-        return place.slot << PLACE_SHIFT | level | PLACE_MOVES;
-    return (uint32_t)(tick >> place.level * 8 << place.level * 8) | level;
+    if (wheel->bytes && place.level < wheel->level_count)
+        return byte_place_word(place, tick);
+    return place.slot << PLACE_SLOT | place.level << PLACE_LEVEL | PLACE_MOVES;
 }
 
 static inline struct place node_place(const struct node *node)
 {
-    uint32_t level = node->place >> PLACE_LEVEL_SHIFT & PLACE_LEVEL_MASK;
-    if ((node->place & PLACE_MOVES) != 0)
-        return (struct place){level, node->place >> PLACE_SHIFT};
-    return (struct place){level, (uint8_t)(node->place >> level % 4 * 8)};
+    uint32_t word = node->place;
+    if ((word & (PLACE_MOVES | PLACE_NOTED)) != 0)
+        return (struct place){word >> PLACE_LEVEL & PLACE_LEVEL_MASK, word >> PLACE_SLOT};
+    uint32_t level = word >> PLACE_BEGIN_LEVEL & 3;
+    return (struct place){level, (uint8_t)(word >> (PLACE_BEGIN + level * 8) % 32)};
 }
 
-/* Where a node stays: is it due before its slot begins? due is after tick, and less than 2^32 - 256
- * ticks: then both lie less than 2^32 ahead of the last multiple of 256. The lowest byte, which is
- * not of the time, is made not to count.
+/* Where a node stays: is it due before its slot begins, or is that not known? due is after tick, and of
+ * slots that are known to begin none does so later than 2^26 ticks, which are what there is room for: one
+ * that is due later than that is not early, but does no harm if it is taken to be.
  *
  * What was cancelled may have been passed over and remember when its slot came up some turns ago. Then
  * the slot comes up again at that time or a number of whole turns before: at worst a timer moves that
  * could have stayed. */
-static inline bool is_early(const struct node *node, uint64_t tick, uint64_t due)
+static inline bool is_early(const struct tocsin_wheel *wheel, const struct node *node, uint64_t due)
 {
-    uint32_t from = (uint32_t)tick & ~255u;
-    return ((uint32_t)due | 255) - from < node->place - from;
-}
-
-/* May a timer that is due then stay anywhere? */
-static inline bool due_is_near(uint64_t tick, uint64_t due)
-{
-    return due - tick - 1 < UINT32_MAX - 256;
+    uint32_t place = node->place;
+    uint32_t due_ahead = ((uint32_t)due << PLACE_BEGIN | PLACE_MARKS) - wheel->tick_place;
+    uint32_t begin_ahead = place - wheel->tick_place;
+    return (due_ahead < begin_ahead) | (place / PLACE_NOTED & 1);
 }
 
 /* A node into a list of a slot. */
@@ -375,10 +387,7 @@ static inline void node_put(struct tocsin_wheel *wheel, struct node *node, uint6
     uint32_t shift = byte_shift(wheel->tick, tick);
     struct place place = {shift / 8, (uint8_t)(tick >> shift)};
     uint32_t slot = place.level * 256 + place.slot;
-    uint32_t moves = place.slot << PLACE_SHIFT | PLACE_MOVES;
-    uint32_t stays = (uint32_t)(tick >> shift << shift);
-    node->place = (place.level - STAY_FIRST <= STAY_LAST - STAY_FIRST ? stays : moves) |
-                  place.level << PLACE_LEVEL_SHIFT;
+    node->place = byte_place_word(place, tick);
     list_put(wheel, place, HEAD_FIRST + slot * SUBLISTS + (uint32_t)number % SUBLISTS, node);
 }
 /* Out of its list, which it may be the only one of. */

@@ -49,7 +49,7 @@ static void body_init(struct tocsin_wheel *wheel, const struct geometry *geometr
     wheel->first_node = layout->first_node;
     wheel->base = geometry->base;
     wheel->now = now;
-    wheel->tick = tick_of_now(wheel, now);
+    wheel_set_tick(wheel, tick_of_now(wheel, now));
     wheel->level_count = geometry->count;
     wheel->asked_levels = geometry->asked;
     wheel->late = geometry->count;
@@ -216,7 +216,7 @@ void wheel_settle_early(struct tocsin_wheel *wheel)
             early_expect(wheel, i + AHEAD);
         /* It may have been touched again since: cancelled, or armed for later, or for at once. */
         if (!node_is_pending(node) || (node->place & PLACE_MOVES) != 0 ||
-            !is_early(node, wheel->tick, node->due))
+            !is_early(wheel, node, node->due))
             continue;
         slot_remove(wheel, node);
         node_put(wheel, node, node->due, node->due);
@@ -257,27 +257,29 @@ static enum tocsin_status node_take(struct tocsin_wheel *wheel, struct node **re
 
 /* What is due already waits for the next call, so that a callback that arms what
  * is due at once does not keep the running call for ever. */
-static void node_enter(struct tocsin_wheel *wheel, struct node *node)
+__attribute__((noinline)) static enum tocsin_status node_enter(struct tocsin_wheel *wheel,
+                                                               struct node *node)
 {
     uint64_t tick = tick_of_due(wheel, node->due);
-    wheel->spread = wheel->spread % (SUBLISTS - 1) + 1;
+    uint32_t spread = wheel->spread < SUBLISTS - 1 ? wheel->spread + 1 : 1;
+    wheel->spread = spread;
     if (tick > wheel->tick) {
-        node_put(wheel, node, tick, tick + wheel->spread);
-        return;
+        node_put(wheel, node, tick, tick + spread);
+        return TOCSIN_OK;
     }
     struct place late = {wheel->late, 0};
     node->place = place_word(wheel, late, tick);
-    list_put(wheel, late, slot_head(wheel, late, wheel->spread), node);
+    list_put(wheel, late, slot_head(wheel, late, spread), node);
+    return TOCSIN_OK;
 }
 
 /* The timer stays where it is linked. Whether it is due before that slot begins is known only when
  * its node has come from memory: no branch depends on it, so that the processor goes on meanwhile. */
-static inline void node_stay(struct tocsin_wheel *wheel, uint32_t index, uint64_t tick,
-                             uint64_t due)
+static inline void node_stay(struct tocsin_wheel *wheel, uint32_t index, uint64_t due)
 {
     uint32_t count = wheel->early_count;
     wheel->early[count] = index;
-    count += is_early(&wheel->nodes[index], tick, due);
+    count += is_early(wheel, &wheel->nodes[index], due);
     wheel->early_count = count;
     if (count == EARLY_MAX)
         wheel_settle_early(wheel);
@@ -290,13 +292,13 @@ static void node_arm(struct tocsin_wheel *wheel, struct node *node, uint64_t due
     node->due = due;
     node->cookie = cookie;
     node->generation |= 1;
-    if (linked && due_is_near(wheel->tick, due)) {
-        node_stay(wheel, node_index(wheel, node), wheel->tick, due);
+    if (linked && due > wheel->tick) {
+        node_stay(wheel, node_index(wheel, node), due);
         return;
     }
     if (linked)
         slot_remove(wheel, node);
-    node_enter(wheel, node);
+    (void)node_enter(wheel, node);
 }
 
 /* The long ways. Out of line, so that the short ones need no registers saved. */
@@ -328,8 +330,7 @@ rearm_any(struct tocsin_wheel *wheel, struct tocsin_timer timer, uint64_t due)
         return not_pending(wheel, timer);
     slot_remove(wheel, node);
     node->due = due;
-    node_enter(wheel, node);
-    return TOCSIN_OK;
+    return node_enter(wheel, node);
 }
 
 __attribute__((noinline)) static enum tocsin_status
@@ -345,24 +346,23 @@ cancel_any(struct tocsin_wheel *wheel, struct tocsin_timer timer, uint64_t *ret_
     return TOCSIN_OK;
 }
 
-/* The short ways: "fine", and the node stays in its list (docs/decisions/0003). */
+/* The short ways: the node stays in its list (docs/decisions/0003), or is in none when it is armed. */
 
 enum tocsin_status tocsin_wheel_arm(struct tocsin_wheel *wheel, uint64_t due, uint64_t cookie,
                                     struct tocsin_timer *ret_timer)
 {
     struct tocsin_timer timer = wheel->spare;
-    uint64_t tick = wheel->tick;
-    if (timer.id == 0 || !due_is_near(tick, due) || ret_timer == NULL)
-        return arm_any(wheel, due, cookie, ret_timer);
     struct node *node = &wheel->nodes[(uint32_t)timer.id];
-    if (node->link.next == 0)
+    if (timer.id == 0 || ret_timer == NULL || (node->link.next != 0 && due <= wheel->tick))
         return arm_any(wheel, due, cookie, ret_timer);
     wheel->spare.id = 0;
     *ret_timer = timer;
     node->due = due;
     node->cookie = cookie;
     node->generation = (uint32_t)(timer.id >> 32);
-    node_stay(wheel, (uint32_t)timer.id, tick, due);
+    if (node->link.next == 0)
+        return node_enter(wheel, node);
+    node_stay(wheel, (uint32_t)timer.id, due);
     return TOCSIN_OK;
 }
 
@@ -375,31 +375,24 @@ enum tocsin_status tocsin_wheel_arm_after(struct tocsin_wheel *wheel, uint64_t d
     return tocsin_wheel_arm(wheel, due, cookie, ret_timer);
 }
 
-/* NULL: take the long way. */
-static inline struct node *node_staying(const struct tocsin_wheel *wheel, struct tocsin_timer timer)
-{
-    struct node *node = node_pending(wheel, timer);
-    return node != NULL && (node->place & PLACE_MOVES) == 0 ? node : NULL;
-}
-
 enum tocsin_status tocsin_wheel_rearm(struct tocsin_wheel *wheel, struct tocsin_timer timer,
                                       uint64_t due)
 {
-    uint64_t tick = wheel->tick;
-    struct node *node = node_staying(wheel, timer);
-    if (!due_is_near(tick, due) || node == NULL)
+    struct node *node = node_pending(wheel, timer);
+    if (node == NULL || (node->place & PLACE_MOVES) != 0 || due <= wheel->tick)
         return rearm_any(wheel, timer, due);
     node->due = due;
-    node_stay(wheel, (uint32_t)timer.id, tick, due);
+    node_stay(wheel, (uint32_t)timer.id, due);
     return TOCSIN_OK;
 }
 
 enum tocsin_status tocsin_wheel_cancel(struct tocsin_wheel *wheel, struct tocsin_timer timer,
                                        uint64_t *ret_cookie)
 {
-    struct node *node = node_staying(wheel, timer);
+    struct node *node = node_pending(wheel, timer);
     uint64_t next; /* the handle of who comes after */
-    if (node == NULL || __builtin_add_overflow(timer.id, UINT64_C(2) << 32, &next))
+    if (node == NULL || (node->place & PLACE_MOVES) != 0 ||
+        __builtin_add_overflow(timer.id, UINT64_C(2) << 32, &next))
         return cancel_any(wheel, timer, ret_cookie);
     if (ret_cookie != NULL)
         *ret_cookie = node->cookie;

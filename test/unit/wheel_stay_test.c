@@ -374,24 +374,28 @@ TEST(wheel_trim_forgets_who_was_drawn_forward)
 /* Drawn forward, and then once more to what is past: it is late, and comes out at the next call. */
 TEST(wheel_timer_drawn_forward_into_the_past_is_late)
 {
-    struct crowd crowd;
-    begin(&crowd, 1023);
-    arm(&crowd, 0, 90000);
-    arm(&crowd, 1, 90000);
-    rearm(&crowd, 0, 1030);
-    rearm(&crowd, 0, 1020);
-    rearm(&crowd, 1, 1030);
-    cancel(&crowd, 1);
-    arm(&crowd, 1, 1020);
-    assert_whole(crowd.wheel);
-    uint64_t at = 0;
-    assert_true(tocsin_wheel_wake(crowd.wheel, &at)); /* whoever asks has all of it settled */
-    assert_int_equal(at, 1023);
-    assert_whole(crowd.wheel);
-    advance(&crowd, 1023);
-    assert_int_equal(crowd.fired_at[0], 1023);
-    assert_int_equal(crowd.fired_at[1], 1023);
-    end(&crowd);
+    const uint64_t starts[] = {9, 1023, (UINT64_C(1) << 26) + 9};
+    for (size_t i = 0; i < sizeof starts / sizeof starts[0]; i++) {
+        uint64_t now = starts[i];
+        struct crowd crowd;
+        begin(&crowd, now);
+        arm(&crowd, 0, now + 90000);
+        arm(&crowd, 1, now + 90000);
+        rearm(&crowd, 0, now + 7);
+        rearm(&crowd, 0, now - 3);
+        rearm(&crowd, 1, now + 7);
+        cancel(&crowd, 1);
+        arm(&crowd, 1, now - 3);
+        assert_whole(crowd.wheel);
+        uint64_t at = 0;
+        assert_true(tocsin_wheel_wake(crowd.wheel, &at)); /* whoever asks has all of it settled */
+        assert_int_equal(at, now);
+        assert_whole(crowd.wheel);
+        advance(&crowd, now);
+        assert_int_equal(crowd.fired_at[0], now);
+        assert_int_equal(crowd.fired_at[1], now);
+        end(&crowd);
+    }
 }
 
 /* W-21: armed by a callback, due before the place it took over begins and before the call ends:
