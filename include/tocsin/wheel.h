@@ -24,10 +24,10 @@
  * Memory    32 bytes a timer, in steps that double up to 2 MiB, which are 65536
  *           timers. Beside them a wheel takes 128 KiB ("fine"), of which it touches
  *           little. Taken as the number of pending timers rises and kept for the
- *           next ones; tocsin_wheel_trim gives it back. Only create and arm ask for
- *           memory; a refusal is a status and leaves the wheel as it was.
- * Threads   one at a time per wheel, also for the calls that only ask: they put off
- *           work to its place. No locks inside. Other threads arm and cancel through an
+ *           next ones; tocsin_wheel_trim gives it back. Only create, arm and an inbox ask
+ *           for memory; a refusal is a status and leaves the wheel as it was.
+ * Threads   one at a time per wheel, also for the calls that only ask: they may do work
+ *           that was put off. No locks inside. Other threads arm and cancel through an
  *           inbox (inbox.h).
  */
 #ifndef TOCSIN_WHEEL_H
@@ -127,7 +127,8 @@ enum tocsin_status tocsin_wheel_get(const struct tocsin_wheel *wheel, struct toc
 
 /* Take out what is due at now, at most max_work steps of work (0: no limit): a
  * timer taken, moved to another slot, or swept after it was cancelled, or an occupied slot
- * come to is a step each.
+ * come to is a step each. Not counted are those that were armed anew for earlier and have not
+ * been put in their place yet, 255 at most.
  * OK: all that was due is out. MORE: call again, with the same or a later now.
  * BUSY: called from a callback of this wheel.
  *
@@ -137,7 +138,8 @@ enum tocsin_status tocsin_wheel_get(const struct tocsin_wheel *wheel, struct toc
 enum tocsin_status tocsin_wheel_advance(struct tocsin_wheel *wheel, uint64_t now, size_t max_work,
                                         void (*fn)(void *arg, const struct tocsin_due *due),
                                         void *arg);
-/* take writes up to room of them to ret_due; MORE also when the room was short. */
+/* take writes up to room of them to ret_due; MORE also when the room was short, and with no
+ * room at all perhaps also for what was only cancelled. */
 enum tocsin_status tocsin_wheel_take(struct tocsin_wheel *wheel, uint64_t now, size_t max_work,
                                      struct tocsin_due *ret_due, size_t room, size_t *ret_count);
 
@@ -199,9 +201,9 @@ bool tocsin_wheel_slot_counts(const struct tocsin_wheel *wheel, size_t level, ui
 void tocsin_wheel_walk(struct tocsin_wheel *wheel,
                        bool (*fn)(void *arg, const struct tocsin_due *due), void *arg);
 
-/* Give memory back: all of it when nothing is pending, else what lies behind the
- * last pending timer; but not what lies before a place that was armed 2^30 times. Takes
- * a walk over everything; for quiet times. */
+/* Give memory back: all of it when nothing is pending and no inbox holds any, else what lies
+ * behind the last pending timer; but not what lies before a place that was armed 2^30 times.
+ * Takes a walk over everything; for quiet times. */
 void tocsin_wheel_trim(struct tocsin_wheel *wheel);
 
 /* Recount everything the slow way. CORRUPT, and ret_why says what is wrong. */

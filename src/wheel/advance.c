@@ -13,8 +13,9 @@
  */
 #include "wheel/core.h"
 
-/* From then on there are slots in which something may have stayed that never come up again. */
-#define LAST_TURN (UINT64_C(1) << 56)
+/* Up to then every slot in which something may have stayed comes up again: their turns take 2^32 ticks
+ * at most. */
+#define LAST_TURN (UINT64_MAX - (UINT64_C(1) << 33))
 
 /* A slot of timers that are due: what is ready, or the first level's current slot. */
 struct due_slot {
@@ -387,6 +388,8 @@ static enum tocsin_status call_end(struct tocsin_wheel *wheel, const struct call
     bool more = slot_ready(wheel, &slot) ||
                 (!call->admitted && (wheel->levels_in_use >> wheel->late & 1) != 0) ||
                 is_behind(wheel, call->target);
+    if (!more && wheel->tick < call->target)
+        turn_to(wheel, call->target); /* take had no room left to go on with */
     wheel->in_call = false;
     wheel->ready_last = more && !wheel->ready_last;
     return more ? TOCSIN_MORE : TOCSIN_OK;

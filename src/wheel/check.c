@@ -25,10 +25,12 @@ __attribute__((format(printf, 2, 3))) static bool wrong(const struct recount *re
     return false;
 }
 
+/* And not forgotten: it is yet to be looked at, or counted as the earliest. */
 static bool is_noted(const struct tocsin_wheel *wheel, uint32_t index)
 {
     for (uint32_t i = 0; i < wheel->early_count; i++) {
-        if (wheel->early[i] == index)
+        bool known = i >= wheel->early_seen || wheel->nodes[index].due >= wheel->early_due;
+        if (wheel->early[i] == index && known)
             return true;
     }
     return false;
@@ -171,8 +173,9 @@ static bool check_nodes(const struct recount *recount)
         reserved += node_is_reserved(node);
     }
     if (pending != recount->pending || linked != recount->listed)
-        return wrong(recount, "%zu timers are pending, but %zu are in lists", pending,
-                     recount->pending);
+        return wrong(recount,
+                     "%zu timers are pending and %zu nodes linked, but %zu and %zu are in lists",
+                     pending, linked, recount->pending, recount->listed);
     if (reserved != wheel->reserved || worn != wheel->worn)
         return wrong(recount, "found %zu reserved, %zu worn; the books say %" PRIu32 ", %" PRIu64,
                      reserved, worn, wheel->reserved, wheel->worn);

@@ -132,13 +132,14 @@ _Static_assert(LEVELS_MAX <= PLACE_LEVEL_MASK + 1, "a node's place has room for 
 
 struct tocsin_wheel {
     struct link *links;
-    struct node *nodes;        /* those behind the heads */
-    uint64_t tick;             /* base ticks: all before it is out */
-    uint32_t tick_place;       /* the same as a slot's beginning is in a node's place */
-    struct tocsin_timer spare; /* what the node freed last will have as its handle, or 0 */
-    uint32_t used_nodes;       /* ever taken since create or trim */
-    uint32_t free_node;        /* the other free ones, linked through next */
-    bool bytes;                /* "fine": a level's slot is a byte of the due time */
+    struct node *nodes;  /* those behind the heads */
+    uint64_t tick;       /* base ticks: all before it is out */
+    uint32_t tick_place; /* the same as a slot's beginning is in a node's place */
+    struct tocsin_timer
+        spare; /* what a free node that is not on the list will have as its handle, or 0 */
+    uint32_t used_nodes; /* ever taken since create or trim */
+    uint32_t free_node;  /* the other free ones, linked through due */
+    bool bytes;          /* "fine": a level's slot is a byte of the due time */
     bool in_call;
     bool ready_last; /* the last call did not get through: take turns in who goes first */
     uint32_t level_count;
@@ -148,8 +149,8 @@ struct tocsin_wheel {
     uint32_t asked_levels;
     uint32_t late;          /* these two are numbers of levels, level_count and the next, */
     uint32_t ready;         /* and change places */
-    uint32_t levels_in_use; /* bit i: level i has timers */
-    uint32_t to_cascade;    /* bit i: the slot of level i that now is in has timers */
+    uint32_t levels_in_use; /* bit i: level i has nodes in its lists */
+    uint32_t to_cascade;    /* bit i: so has the slot of level i that now is in */
 
     uint64_t early_due; /* at the earliest, of those that were looked at */
     uint32_t early_seen;
@@ -390,6 +391,7 @@ static inline void node_put(struct tocsin_wheel *wheel, struct node *node, uint6
     node->place = byte_place_word(place, tick);
     list_put(wheel, place, HEAD_FIRST + slot * SUBLISTS + (uint32_t)number % SUBLISTS, node);
 }
+
 /* Out of its list, which it may be the only one of. */
 void slot_remove(struct tocsin_wheel *wheel, struct node *node);
 

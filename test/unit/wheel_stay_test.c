@@ -398,6 +398,75 @@ TEST(wheel_timer_drawn_forward_into_the_past_is_late)
     }
 }
 
+/* W-04: what was due long ago takes over a place near the end of time, and is not taken to be due
+ * after that end. */
+TEST(wheel_timer_due_long_ago_is_late_at_the_end_of_time)
+{
+    for (int way = 0; way < 3; way++) {
+        struct crowd crowd;
+        uint64_t now = UINT64_MAX - 100000;
+        begin(&crowd, now);
+        arm(&crowd, 0, now + 1000);
+        arm(&crowd, 1, now + 1000);
+        if (way == 0) {
+            rearm(&crowd, 0, 5);
+        } else {
+            cancel(&crowd, 0);
+            if (way == 1)
+                cancel(&crowd, 1); /* so that it takes a place from the list of the free */
+            arm(&crowd, 0, 5);
+            if (way == 1)
+                arm(&crowd, 1, 5);
+        }
+        assert_whole(crowd.wheel);
+        advance(&crowd, now);
+        assert_int_equal(crowd.fired_at[0], now);
+        advance(&crowd, now + 2000);
+        assert_int_equal(crowd.fired_at[1], way == 1 ? now : now + 2000);
+        end(&crowd);
+    }
+}
+
+/* Nothing but cancelled timers are passed over at no cost, also where time is counted in nanoseconds. */
+TEST(wheel_passes_over_what_was_cancelled_late_in_time)
+{
+    const uint64_t starts[] = {0, UINT64_C(1763290000000000000)};
+    for (size_t i = 0; i < sizeof starts / sizeof starts[0]; i++) {
+        struct crowd crowd;
+        begin(&crowd, starts[i]);
+        for (uint64_t k = 0; k < CROWD; k++)
+            arm(&crowd, k, starts[i] + 300 + k * 100);
+        for (uint64_t k = 0; k < CROWD; k++)
+            cancel(&crowd, k);
+        crowd.now = starts[i] + 90000;
+        assert_int_equal(tocsin_wheel_advance(crowd.wheel, crowd.now, 4, note, &crowd), TOCSIN_OK);
+        end(&crowd);
+    }
+}
+
+/* A take that has just enough room has come to now all the same: what is armed after it for before
+ * that is late. */
+TEST(wheel_take_that_fills_its_room_comes_to_now)
+{
+    struct crowd crowd;
+    begin(&crowd, 0);
+    arm(&crowd, 0, 10);
+    struct tocsin_due due;
+    size_t count = 0;
+    assert_int_equal(tocsin_wheel_take(crowd.wheel, 1000, 0, &due, 1, &count), TOCSIN_OK);
+    assert_int_equal(count, 1);
+    arm(&crowd, 1, 500);
+    struct tocsin_wheel_stats stats;
+    tocsin_wheel_describe(crowd.wheel, &stats);
+    assert_int_equal(stats.late, 1);
+    struct tocsin_wheel_level_stats level;
+    assert_true(tocsin_wheel_describe_level(crowd.wheel, 0, &level));
+    assert_int_equal(level.current, 1000 % 256);
+    advance(&crowd, 1000);
+    assert_int_equal(crowd.fired_at[1], 1000);
+    end(&crowd);
+}
+
 /* W-21: armed by a callback, due before the place it took over begins and before the call ends:
  * it comes out in the same call, in time. */
 TEST(wheel_callback_arms_earlier_than_its_place)
