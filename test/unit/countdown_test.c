@@ -351,6 +351,7 @@ TEST(C_23_only_its_own_kind_is_asked_at_the_deadline)
 {
     countdown_world_start(&world);
     run("plain", "v", SECOND, OUTCOME_MADE);
+    countdown_world_pass(&world, 1); /* inside one tick there is no order */
     countdown_world_game(&world, "g", "v1", SECOND);
     countdown_world_pass(&world, SECOND);
     assert_int_equal(countdown_world_book(&world), 1);
