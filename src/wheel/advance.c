@@ -371,7 +371,7 @@ static enum tocsin_status call_begin(struct tocsin_wheel *wheel, uint64_t now, s
     return TOCSIN_OK;
 }
 
-/* The list to take from next. False: the call is done. */
+/* The slot to take from next. False: the call is done. */
 static bool call_find_due(struct tocsin_wheel *wheel, struct call *call, struct due_slot *ret_slot)
 {
     if (wheel->ready_last && find_on_time(wheel, call->target, &call->left, ret_slot))
