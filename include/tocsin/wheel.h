@@ -15,8 +15,8 @@
  * Order     by due tick; unspecified inside one tick. What is armed when the wheel
  *           has reached its tick already is late: it comes out at the next call, or
  *           at the end of the running one if the call before reached its work
- *           limit; in no order. Calls that reach their limit take turns between
- *           what is late and the rest.
+ *           limit; in no order. Calls that answer MORE take turns between what is late
+ *           and the rest.
  * Cost      arm, rearm and cancel O(1); taking due timers O(1) each, amortised;
  *           passing over time in which nothing is due costs by the number of
  *           levels, not by the time. A timer that was cancelled or armed anew for later may
@@ -127,8 +127,8 @@ enum tocsin_status tocsin_wheel_get(const struct tocsin_wheel *wheel, struct toc
 
 /* Take out what is due at now, at most max_work steps of work (0: no limit): a
  * timer taken, moved to another slot, or swept after it was cancelled, or an occupied slot
- * come to is a step each. Not counted are those that were armed anew for earlier and have not
- * been put in their place yet, 255 at most.
+ * come to is a step each. Not counted are those that were armed for earlier than the place they
+ * stayed in or took over, and have not been put in their own yet, 255 at most.
  * OK: all that was due is out. MORE: call again, with the same or a later now.
  * BUSY: called from a callback of this wheel.
  *
@@ -138,8 +138,8 @@ enum tocsin_status tocsin_wheel_get(const struct tocsin_wheel *wheel, struct toc
 enum tocsin_status tocsin_wheel_advance(struct tocsin_wheel *wheel, uint64_t now, size_t max_work,
                                         void (*fn)(void *arg, const struct tocsin_due *due),
                                         void *arg);
-/* take writes up to room of them to ret_due; MORE also when the room was short, and with no
- * room at all perhaps also for what was only cancelled. */
+/* take writes up to room of them to ret_due; MORE also when the room was short, and when it is
+ * used up perhaps also for what was only cancelled. */
 enum tocsin_status tocsin_wheel_take(struct tocsin_wheel *wheel, uint64_t now, size_t max_work,
                                      struct tocsin_due *ret_due, size_t room, size_t *ret_count);
 

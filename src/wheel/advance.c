@@ -20,7 +20,8 @@
 /* A slot of timers that are due: what is ready, or the first level's current slot. */
 struct due_slot {
     struct place place;
-    uint32_t head; /* of the list for what has moved */
+    uint32_t heads; /* the first of its lists */
+    uint32_t moved; /* the list of what has moved there; 0: nothing is left */
 };
 
 /* A list's first and last timer out. at is where the list begins and ends, and zero when
@@ -45,23 +46,7 @@ static inline uint32_t list_take_ends(const struct link *links, struct link *at,
     return 2;
 }
 
-/* The list to take from next, 0 when the slot is empty: what has moved first, and then the others in
- * turn. */
-static inline uint32_t due_list(const struct tocsin_wheel *wheel, const struct due_slot *slot,
-                                size_t turn)
-{
-    if (wheel->links[slot->head].next != 0)
-        return slot->head;
-    if (slot_is_empty(wheel, slot->place))
-        return 0;
-    uint32_t head;
-    do
-        head = slot_head(wheel, slot->place, turn++);
-    while (wheel->links[head].next == 0);
-    return head;
-}
-
-/* Take one timer out of a list, which is not empty. From its ends in turn, whether all turns are its
+/* Take one timer out of a list, which is not empty, from its ends in turn, whether all turns are its
  * own or each fourth: there are then so many ways along which the misses overlap. */
 static inline struct node *list_take(struct tocsin_wheel *wheel, struct place place, uint32_t head,
                                      size_t turn)
@@ -71,11 +56,54 @@ static inline struct node *list_take(struct tocsin_wheel *wheel, struct place pl
     struct node *node = node_at(wheel, ((turn ^ turn / SUBLISTS) & 1) != 0 ? ends.next : ends.prev);
     if (ends.next == ends.prev) {
         links[head] = (struct link){0, 0};
-        slot_emptied(wheel, place);
+        slot_emptied(wheel, place, slot_heads(wheel, place));
     } else {
         link_out(links, node->link);
     }
     node->link = (struct link){0, 0};
+    return node;
+}
+
+static inline uint32_t *link_end(struct link *link, bool back)
+{
+    return back ? &link->prev : &link->next;
+}
+
+/* Of the lists of what was armed straight into the slot, in turn. */
+__attribute__((noinline)) static struct node *slot_take_armed(struct tocsin_wheel *wheel,
+                                                              struct place place, size_t turn)
+{
+    if (slot_is_empty(wheel, place))
+        return NULL;
+    uint32_t head, at = (uint32_t)turn;
+    do
+        head = slot_head(wheel, place, at++);
+    while (wheel->links[head].next == 0);
+    return list_take(wheel, place, head, turn);
+}
+
+/* Take one timer out, what has moved first, from its ends in turn as well: it was in the cache when it
+ * moved, which may be long ago. NULL: the slot is empty. */
+static inline struct node *slot_take(struct tocsin_wheel *wheel, struct due_slot *slot, size_t turn)
+{
+    struct link *links = wheel->links;
+    struct link *head = &links[slot->moved];
+    bool back = turn % 2 != 0;
+    uint32_t taken = *link_end(head, back);
+    if (taken == 0)
+        return slot->moved != 0 ? slot_take_armed(wheel, slot->place, turn) : NULL;
+    struct node *node = node_at(wheel, taken);
+    uint32_t next = *link_end(&node->link, back);
+    __builtin_prefetch(&links[*link_end(head, !back)], 1);
+    node->link = (struct link){0, 0};
+    if (next != slot->moved) {
+        *link_end(head, back) = next;
+        *link_end(&links[next], !back) = slot->moved;
+        return node;
+    }
+    links[slot->moved] = (struct link){0, 0};
+    if (slot_emptied(wheel, slot->place, slot->heads))
+        slot->moved = 0;
     return node;
 }
 
@@ -128,7 +156,7 @@ static void slot_restore(struct tocsin_wheel *wheel, struct place place,
         links[at[i].next].prev = head + i;
         links[at[i].prev].next = head + i;
     }
-    slot_emptied(wheel, place);
+    slot_emptied(wheel, place, head);
 }
 
 /* Empty the current slot of a level, from both ends of its lists, round after round: while those of a
@@ -167,7 +195,7 @@ static bool cascade_level(struct tocsin_wheel *wheel, uint32_t level, size_t *le
 }
 
 /* All that is in the slots that now is in, above the first level, moves down. */
-static bool cascade(struct tocsin_wheel *wheel, size_t *left)
+__attribute__((noinline)) static bool cascade(struct tocsin_wheel *wheel, size_t *left)
 {
     for (; wheel->to_cascade != 0; wheel->to_cascade &= wheel->to_cascade - 1) {
         if (!cascade_level(wheel, (uint32_t)__builtin_ctz(wheel->to_cascade), left))
@@ -179,7 +207,7 @@ static bool cascade(struct tocsin_wheel *wheel, size_t *left)
 static void turn_to(struct tocsin_wheel *wheel, uint64_t tick)
 {
     assert(tick > wheel->tick && wheel->to_cascade == 0);
-    wheel_set_tick(wheel, tick);
+    wheel->tick = tick;
     for (uint32_t i = 0; i < wheel->level_count; i++) {
         struct level *level = &wheel->levels[i];
         uint64_t number = level_number(level, tick);
@@ -260,23 +288,26 @@ uint64_t wheel_event_tick(const struct tocsin_wheel *wheel, const struct event *
     return first;
 }
 
-/* The usual turn, in "fine": to the next tick of the first level at which there is anything, where the
- * slots of all other levels stay the same. False: it is not that easy. */
-static bool turn_within_a_byte(struct tocsin_wheel *wheel, uint64_t target, size_t *left,
-                               struct due_slot *ret_slot)
+/* The usual turn, in "fine": to the next tick of the first level at which there is anything, while the
+ * slots of all other levels stay the same. False: there is none by target. */
+static inline bool turn_within_a_byte(struct tocsin_wheel *wheel, uint64_t target,
+                                      struct due_slot *ret_slot)
 {
     struct level *first = &wheel->levels[0];
-    if (!wheel->bytes || *left == 0)
+    uint32_t from = (uint8_t)wheel->tick + 1u;
+    if (from > 255)
         return false;
-    uint32_t next = occupancy_next(&first->occupied, (uint8_t)wheel->tick + 1u);
+    uint64_t ahead = first->occupied.words[from / 64] >> from % 64;
+    uint32_t next = ahead != 0 ? from + (uint32_t)__builtin_ctzll(ahead)
+                               : occupancy_next(&first->occupied, from);
     uint64_t tick = (wheel->tick & ~UINT64_C(255)) + next;
-    if (next == first->slots || tick > target)
+    if (next > 255 || tick > target)
         return false;
-    (*left)--;
-    wheel_set_tick(wheel, tick);
+    wheel->tick = tick;
     first->current = tick;
     struct place place = {0, next};
-    *ret_slot = (struct due_slot){place, slot_head(wheel, place, tick)};
+    uint32_t heads = byte_heads(place);
+    *ret_slot = (struct due_slot){place, heads, heads + (uint32_t)tick % SUBLISTS};
     return true;
 }
 
@@ -284,14 +315,15 @@ static bool turn_within_a_byte(struct tocsin_wheel *wheel, uint64_t target, size
 static bool slot_on_time(const struct tocsin_wheel *wheel, struct due_slot *ret_slot)
 {
     struct place place = place_current(wheel, 0);
-    *ret_slot = (struct due_slot){place, slot_head(wheel, place, wheel->tick)};
+    *ret_slot =
+        (struct due_slot){place, slot_heads(wheel, place), slot_head(wheel, place, wheel->tick)};
     return !slot_is_empty(wheel, place);
 }
 
 static bool slot_ready(const struct tocsin_wheel *wheel, struct due_slot *ret_slot)
 {
     struct place place = {wheel->ready, 0};
-    *ret_slot = (struct due_slot){place, slot_heads(wheel, place)};
+    *ret_slot = (struct due_slot){place, slot_heads(wheel, place), slot_heads(wheel, place)};
     return (wheel->levels_in_use >> wheel->ready & 1) != 0;
 }
 
@@ -302,18 +334,24 @@ static bool find_on_time(struct tocsin_wheel *wheel, uint64_t target, size_t *le
 {
     for (;;) {
         wheel_settle_by(wheel, target);
-        if (!cascade(wheel, left))
+        if (wheel->to_cascade != 0 && !cascade(wheel, left))
             return false;
         if (slot_on_time(wheel, ret_slot))
             return *left > 0;
         if (wheel->tick >= target)
             return false;
+        if (wheel->bytes && *left > 0) {
+            if (turn_within_a_byte(wheel, target, ret_slot))
+                return --*left > 0;
+            if (wheel->tick >> 8 == target >> 8) {
+                wheel->tick = wheel->levels[0].current = target;
+                return false;
+            }
+        }
         if (tocsin_wheel_count(wheel) == 0 && target < LAST_TURN) {
             turn_to(wheel, target); /* past whatever was cancelled: it may stay for another turn */
             continue;
         }
-        if (turn_within_a_byte(wheel, target, left, ret_slot))
-            return *left > 0;
         struct event event;
         if (!wheel_next_event(wheel, &event) || event.tick > target) {
             turn_to(wheel, target);
@@ -325,6 +363,18 @@ static bool find_on_time(struct tocsin_wheel *wheel, uint64_t target, size_t *le
         uint64_t tick = wheel_event_tick(wheel, &event);
         turn_to(wheel, tick < target ? tick : target);
     }
+}
+
+/* The next slot after one that find_on_time has found: no other level has anything to say, nor has what was
+ * noted as early until then. */
+static inline bool find_next_on_time(struct tocsin_wheel *wheel, uint64_t target, size_t *left,
+                                     struct due_slot *slot)
+{
+    if (!wheel->bytes || slot->place.level != 0 || *left < 2 ||
+        wheel->early_seen < wheel->early_count || !turn_within_a_byte(wheel, target, slot))
+        return false;
+    (*left)--;
+    return true;
 }
 
 static bool is_behind(struct tocsin_wheel *wheel, uint64_t target)
@@ -361,6 +411,7 @@ static enum tocsin_status call_begin(struct tocsin_wheel *wheel, uint64_t now, s
     if (wheel->in_call)
         return TOCSIN_BUSY;
     wheel->in_call = true;
+    wheel_let_go(wheel);
     if (now > wheel->now)
         wheel->now = now;
     *ret_call = (struct call){
@@ -382,8 +433,13 @@ static bool call_find_due(struct tocsin_wheel *wheel, struct call *call, struct 
     return find_on_time(wheel, call->target, &call->left, ret_slot);
 }
 
-static enum tocsin_status call_end(struct tocsin_wheel *wheel, const struct call *call)
+/* all: it was done when no slot to take from was left. */
+static enum tocsin_status call_end(struct tocsin_wheel *wheel, const struct call *call, bool all)
 {
+    if (all && call->left > 0) {
+        wheel->in_call = wheel->ready_last = false;
+        return TOCSIN_OK;
+    }
     struct due_slot slot;
     bool more = slot_ready(wheel, &slot) ||
                 (!call->admitted && (wheel->levels_in_use >> wheel->late & 1) != 0) ||
@@ -423,21 +479,23 @@ enum tocsin_status tocsin_wheel_advance(struct tocsin_wheel *wheel, uint64_t now
     enum tocsin_status status = call_begin(wheel, now, max_work, &call);
     if (status != TOCSIN_OK)
         return status;
-    struct due_slot found;
-    while (call_find_due(wheel, &call, &found)) {
-        const struct due_slot slot = found;
-        size_t left = call.left;
-        uint32_t head;
-        for (; left > 0 && (head = due_list(wheel, &slot, left)) != 0; left--) {
-            struct node *node = list_take(wheel, slot.place, head, left);
-            if (!node_fires(wheel, node))
-                continue;
-            struct tocsin_due due = node_finish(wheel, node);
-            fn(arg, &due); /* which may cancel any that are left */
-        }
+    struct due_slot slot;
+    while (call_find_due(wheel, &call, &slot)) {
+        size_t left = call.left; /* these two are nobody else's, and can be in registers */
+        struct due_slot at = slot;
+        do {
+            struct node *node;
+            for (; left > 0 && (node = slot_take(wheel, &at, left)) != NULL; left--) {
+                if (!node_fires(wheel, node))
+                    continue;
+                struct tocsin_due due = node_finish(wheel, node);
+                fn(arg, &due);
+                wheel_let_go(wheel); /* which may be any that is left */
+            }
+        } while (find_next_on_time(wheel, call.target, &left, &at));
         call.left = left;
     }
-    return call_end(wheel, &call);
+    return call_end(wheel, &call, true);
 }
 
 enum tocsin_status tocsin_wheel_take(struct tocsin_wheel *wheel, uint64_t now, size_t max_work,
@@ -450,14 +508,13 @@ enum tocsin_status tocsin_wheel_take(struct tocsin_wheel *wheel, uint64_t now, s
     size_t taken = 0;
     struct due_slot slot;
     while (taken < room && call_find_due(wheel, &call, &slot)) {
-        uint32_t head;
-        for (; taken < room && call.left > 0 && (head = due_list(wheel, &slot, call.left)) != 0;
+        struct node *node;
+        for (; taken < room && call.left > 0 && (node = slot_take(wheel, &slot, call.left)) != NULL;
              call.left--) {
-            struct node *node = list_take(wheel, slot.place, head, call.left);
             if (node_fires(wheel, node))
                 ret_due[taken++] = node_finish(wheel, node);
         }
     }
     *ret_count = taken;
-    return call_end(wheel, &call);
+    return call_end(wheel, &call, taken < room);
 }

@@ -30,10 +30,22 @@ static bool is_noted(const struct tocsin_wheel *wheel, uint32_t index)
 {
     for (uint32_t i = 0; i < wheel->early_count; i++) {
         bool known = i >= wheel->early_seen || wheel->nodes[index].due >= wheel->early_due;
-        if (wheel->early[i] == index && known)
+        if (wheel->early[i] == &wheel->nodes[index] && known)
             return true;
     }
     return false;
+}
+
+/* Where timers stay a node's place may be of an earlier turn, and on the first level is rounded. */
+static bool is_place_of(const struct tocsin_wheel *wheel, uint32_t word, struct place place)
+{
+    bool may_move = !wheel->bytes || place.level >= STAY_LAST;
+    bool may_stay = wheel->bytes && place.level <= STAY_LAST;
+    if ((word & PLACE_MOVES) != 0)
+        return may_move && word == place_word_moves(place);
+    uint32_t slot = place.level > 0 ? place.slot : (place.slot + PLACE_MARKS) / 8 * 8;
+    return may_stay && (word & PLACE_LEVEL) == place.level &&
+           (uint8_t)((word & ~(uint32_t)PLACE_MARKS) >> place.level * 8) == (uint8_t)slot;
 }
 
 /* A timer is due when its slot comes up, or later: it may have been armed anew where it
@@ -43,10 +55,8 @@ static bool check_place(struct recount *recount, struct place place, uint32_t in
     const struct tocsin_wheel *wheel = recount->wheel;
     const struct node *node = &wheel->nodes[index];
     const struct level *level = &wheel->levels[place.level];
-    struct place own = node_place(node);
     bool stays = (node->place & PLACE_MOVES) == 0;
-    uint32_t marks = (node->place ^ place_word(wheel, place, 0)) & (PLACE_MOVES | PLACE_NOTED);
-    if (own.level != place.level || own.slot != place.slot || marks != 0)
+    if (!is_place_of(wheel, node->place, place))
         return wrong(recount, "timer %" PRIu32 " takes itself to be in another slot", index);
     if (place.level >= wheel->level_count) {
         bool late = node_is_pending(node) && tick_of_due(wheel, node->due) <= wheel->tick;
@@ -137,24 +147,15 @@ static bool check_level(struct recount *recount, uint32_t number)
     return true;
 }
 
-/* The spare node and the free list are the free nodes, each once. */
+/* The free list is the free nodes, each once. */
 static bool check_free(const struct recount *recount, size_t free_nodes)
 {
     const struct tocsin_wheel *wheel = recount->wheel;
-    uint32_t spare = NODE_NONE;
-    if (wheel->spare.id != 0) {
-        spare = (uint32_t)wheel->spare.id;
-        if (spare >= wheel->used_nodes || !node_is_free(&wheel->nodes[spare]) ||
-            wheel->spare.id != node_handle(wheel, &wheel->nodes[spare]).id)
-            return wrong(recount, "the spare node %" PRIu32 " is not free", spare);
-        free_nodes--;
-    }
     if (wheel->free_count != free_nodes)
         return wrong(recount, "%zu nodes are free, the books say %" PRIu32, free_nodes,
                      wheel->free_count);
     for (uint32_t i = wheel->free_node; i != NODE_NONE; i = (uint32_t)wheel->nodes[i].due) {
-        if (i >= wheel->used_nodes || !node_is_free(&wheel->nodes[i]) || i == spare ||
-            free_nodes-- == 0)
+        if (i >= wheel->used_nodes || !node_is_free(&wheel->nodes[i]) || free_nodes-- == 0)
             return wrong(recount, "the list of free nodes is broken at %" PRIu32, i);
     }
     return free_nodes == 0 || wrong(recount, "%zu free nodes are not on the list", free_nodes);
@@ -190,10 +191,7 @@ static bool check_nodes(const struct recount *recount)
 enum tocsin_status tocsin_wheel_check(const struct tocsin_wheel *wheel, struct tocsin_why *ret_why)
 {
     struct recount recount = {.wheel = wheel, .why = ret_why};
-    if (wheel->tick_place != (uint32_t)wheel->tick << PLACE_BEGIN) {
-        (void)wrong(&recount, "the time is not the same in both of its forms");
-        return TOCSIN_CORRUPT;
-    }
+    wheel_let_go(wheel_open(wheel));
     if (wheel->early_count >= EARLY_MAX) {
         (void)wrong(&recount, "more timers are about to move than there is room for");
         return TOCSIN_CORRUPT;

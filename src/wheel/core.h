@@ -7,8 +7,9 @@
  *
  *   heads   8 bytes each, SUBLISTS of them a slot
  *   nodes   32 bytes each: link, due, cookie, place, generation. A handle is the
- *           node's index (0, 1, 2 ...) and generation, which is odd while the timer is
- *           pending and even while it is not: one comparison tells whether a handle is good.
+ *           node's index (0, 1, 2 ...) above and its generation below, which is odd while the
+ *           timer is pending and even while it is not: one comparison tells whether a handle
+ *           is good.
  *
  * A slot's timers are in lists, circular and doubly linked, in no order. Heads and
  * nodes are links of the same array, so a timer is taken out by two stores, without
@@ -34,16 +35,20 @@
  * stays, too. When the slot comes up, what is not due is put where it belongs then, and what
  * was cancelled is let go. Only a timer that is due before its slot begins must move, and not
  * at once: it is noted in `early`, and all of these move together before the first of them is
- * due or anybody looks. On all other levels a timer is where it belongs. So:
+ * due or anybody looks. On all other levels a timer is where it belongs.
+ *
+ * A cancel only says who it was, in `cancelled`: the node hears of it when another is cancelled
+ * or anybody looks, or never, if an arm comes next and takes it over. So:
  *
  *   a timer that is pending is due when its slot begins or later, or is in `early`
  *   a node in a list is pending, or was cancelled where timers stay
+ *   a node that says it is pending is, or is in `cancelled`
  *
  * Speed is the number of cache misses that are under way at once, and that is how
  * many operations fit into what the processor holds back at a time: instructions
  * and stores. So arm, rearm and cancel each have a short way for this, in which nothing but
  * the timer's own node is touched, and no branch waits for it; all else goes the long way,
- * which can do everything, and leaves nothing behind.
+ * which can do everything.
  */
 #ifndef TOCSIN_WHEEL_CORE_H
 #define TOCSIN_WHEEL_CORE_H
@@ -68,29 +73,33 @@ struct node {
     struct link link; /* zero: in no list */
     uint64_t due;     /* of a free node: the index of the next free one */
     uint64_t cookie;
-    uint32_t place;      /* where it is linked, and the marks below */
+    uint32_t place;      /* where it is linked, see below */
     uint32_t generation; /* odd: pending; 0: worn, all are used up; else free or reserved */
 };
 
-/* A node's place: marks in the lowest bits, and above them either, if one of the first two marks is set,
- * level and slot; or the tick at which the slot begins, as far as there is room, and its level among the
- * marks: whether a timer must move is then a subtraction and a comparison (is_early). */
+/* The cookie of a node that is not pending. */
 enum {
-    PLACE_MOVES = 1,       /* a timer does not stay here */
-    PLACE_NOTED = 2,       /* it stays, and moves as soon as it is armed anew */
-    PLACE_BEGIN_LEVEL = 2, /* shift; two bits */
-    PLACE_RESERVED = 16,   /* an inbox holds the node for a push to come or to be drained */
-    PLACE_DOOMED = 32,     /* so it does, and what comes has been cancelled through another inbox */
-    PLACE_MARKS = 63,      /* all of these */
-    PLACE_BEGIN = 6,       /* shift */
-    PLACE_LEVEL = 6,       /* shift; five bits */
-    PLACE_LEVEL_MASK = 31,
-    PLACE_SLOT = 11, /* shift */
+    NODE_FREE,
+    NODE_RESERVED, /* an inbox holds it for a push to come or to be drained */
+    NODE_DOOMED,   /* so it does, and what comes has been cancelled through another inbox */
 };
 
-/* The levels of "fine" on which timers stay, and the last of which a node's place tells when its slot
- * begins. */
-enum { STAY_LAST = 3, BEGIN_LAST = 2 };
+/* A node's place. Where timers stay: the low 32 bits of the tick at which the slot begins, rounded up to a
+ * multiple of 8, and the level in the bits that are free then. So whether a timer is due before that is a
+ * subtraction and a look at one bit (is_early). Elsewhere: PLACE_MOVES, level and slot. */
+enum {
+    PLACE_LEVEL = 3,
+    PLACE_MOVES = 4, /* a timer does not stay here */
+    PLACE_MARKS = 7, /* both of these */
+    PLACE_MOVES_LEVEL_SHIFT = 3,
+    PLACE_MOVES_LEVEL = 31,
+    PLACE_MOVES_SLOT_SHIFT = 8,
+};
+
+/* Timers stay on the first four levels of "fine", on the last of these only in slots that begin so soon that
+ * half of the 32 bits can tell. */
+enum { STAY_LAST = 3 };
+#define STAY_AHEAD ((UINT64_C(1) << 31) - PLACE_MARKS - 1)
 
 /* The position of the first head, at the start of a cache line; 0 is nobody's. */
 enum { HEAD_FIRST = 8 };
@@ -128,18 +137,16 @@ _Static_assert(sizeof(struct node) == 32, "two a cache line, none across two");
 
 /* The levels of a wheel, then those of late and ready. */
 enum { LEVELS_MAX = GEOMETRY_LEVELS_MAX + 2 };
-_Static_assert(LEVELS_MAX <= PLACE_LEVEL_MASK + 1, "a node's place has room for any level");
+_Static_assert(LEVELS_MAX <= PLACE_MOVES_LEVEL + 1, "a node's place has room for any level");
 
 struct tocsin_wheel {
     struct link *links;
-    struct node *nodes;  /* those behind the heads */
-    uint64_t tick;       /* base ticks: all before it is out */
-    uint32_t tick_place; /* the same as a slot's beginning is in a node's place */
-    struct tocsin_timer
-        spare; /* what a free node that is not on the list will have as its handle, or 0 */
-    uint32_t used_nodes; /* ever taken since create or trim */
-    uint32_t free_node;  /* the other free ones, linked through due */
-    bool bytes;          /* "fine": a level's slot is a byte of the due time */
+    struct node *nodes;            /* those behind the heads */
+    uint64_t tick;                 /* base ticks: all before it is out */
+    struct tocsin_timer cancelled; /* whose node has not heard of it yet; 0: none */
+    uint32_t used_nodes;           /* ever taken since create or trim */
+    uint32_t free_node;            /* the free ones, linked through due */
+    bool bytes;                    /* "fine": a level's slot is a byte of the due time */
     bool in_call;
     bool ready_last; /* the last call did not get through: take turns in who goes first */
     uint32_t level_count;
@@ -156,7 +163,7 @@ struct tocsin_wheel {
     uint32_t early_seen;
     uint32_t spread; /* 1, 2, 3, 1 ...: how far from its tick's list the next to be armed goes */
     uint32_t early_count;
-    uint32_t early[EARLY_MAX]; /* due before the slot they are linked in begins */
+    struct node *early[EARLY_MAX]; /* due before the slot they are linked in begins */
 
     uint32_t reserved;
     uint32_t max_timers;
@@ -182,6 +189,8 @@ static inline uint64_t tick_of_due(const struct tocsin_wheel *wheel, uint64_t du
 
 static inline uint64_t tick_of_now(const struct tocsin_wheel *wheel, uint64_t now)
 {
+    if (wheel->base == 1)
+        return now;
     return now == UINT64_MAX ? tick_of_due(wheel, now) : now / wheel->base;
 }
 
@@ -251,6 +260,12 @@ static inline uint32_t slot_heads(const struct tocsin_wheel *wheel, struct place
     return level->heads + place.slot * SUBLISTS;
 }
 
+/* The same in "fine", and not of late and ready. */
+static inline uint32_t byte_heads(struct place place)
+{
+    return HEAD_FIRST + (place.level * 256 + place.slot) * SUBLISTS;
+}
+
 static inline uint32_t slot_head(const struct tocsin_wheel *wheel, struct place place,
                                  uint64_t number)
 {
@@ -295,8 +310,17 @@ static inline void slot_clear(struct tocsin_wheel *wheel, struct place place)
         wheel->levels_in_use &= ~(1u << place.level);
 }
 
-/* A list of a slot has lost its last timer. */
-void slot_emptied(struct tocsin_wheel *wheel, struct place place);
+/* A list of a slot, whose heads begin there, has lost its last timer. True: so has the slot. */
+static inline bool slot_emptied(struct tocsin_wheel *wheel, struct place place, uint32_t heads)
+{
+    const struct link *head = &wheel->links[heads];
+    uint32_t any = 0;
+    for (uint32_t i = 0; i < SUBLISTS; i++)
+        any |= head[i].next;
+    if (any == 0)
+        slot_clear(wheel, place);
+    return any == 0;
+}
 
 /* The two stores, for a timer that is not the only one of its list. */
 static inline void link_out(struct link *links, struct link link)
@@ -313,53 +337,39 @@ static inline void link_in(struct link *links, uint32_t head, uint32_t first, ui
     links[head].next = position;
 }
 
-static inline void wheel_set_tick(struct tocsin_wheel *wheel, uint64_t tick)
+static inline uint32_t place_word_moves(struct place place)
 {
-    wheel->tick = tick;
-    wheel->tick_place = (uint32_t)tick << PLACE_BEGIN;
+    return place.slot << PLACE_MOVES_SLOT_SHIFT | place.level << PLACE_MOVES_LEVEL_SHIFT |
+           PLACE_MOVES;
 }
 
-/* For a node that is put there in "fine", due at tick. */
-static inline uint32_t byte_place_word(struct place place, uint64_t tick)
-{
-    uint32_t begin = (uint32_t)(tick >> place.level * 8 << place.level * 8);
-    uint32_t mark = place.level == STAY_LAST ? PLACE_NOTED : PLACE_MOVES;
-    uint32_t slot = place.slot << PLACE_SLOT | place.level << PLACE_LEVEL | mark;
-    return place.level <= BEGIN_LAST ? begin << PLACE_BEGIN | place.level << PLACE_BEGIN_LEVEL
-                                     : slot;
-}
-
-/* The same for any wheel. */
+/* In "fine", of a node that is put there, due at tick. */
 static inline uint32_t place_word(const struct tocsin_wheel *wheel, struct place place,
                                   uint64_t tick)
 {
-    if (wheel->bytes && place.level < wheel->level_count)
-        return byte_place_word(place, tick);
-    return place.slot << PLACE_SLOT | place.level << PLACE_LEVEL | PLACE_MOVES;
+    if (place.level > STAY_LAST)
+        return place_word_moves(place);
+    uint64_t begin = tick >> place.level * 8 << place.level * 8;
+    if (place.level == STAY_LAST && begin - wheel->tick >= STAY_AHEAD)
+        return place_word_moves(place);
+    return (((uint32_t)begin + PLACE_MARKS) & ~(uint32_t)PLACE_MARKS) | place.level;
 }
 
-static inline struct place node_place(const struct node *node)
+/* Is a timer that stays due before its slot begins? One that is due less than 8 ticks later, or so much later
+ * that the bits do not tell, is not early, but does no harm if it is taken to be. */
+static inline bool is_early(uint32_t place, uint64_t due)
 {
-    uint32_t word = node->place;
-    if ((word & (PLACE_MOVES | PLACE_NOTED)) != 0)
-        return (struct place){word >> PLACE_LEVEL & PLACE_LEVEL_MASK, word >> PLACE_SLOT};
-    uint32_t level = word >> PLACE_BEGIN_LEVEL & 3;
-    return (struct place){level, (uint8_t)(word >> (PLACE_BEGIN + level * 8) % 32)};
+    return ((uint32_t)due - place) >> 31 != 0;
 }
 
-/* Where a node stays: is it due before its slot begins, or is that not known? due is after tick, and of
- * slots that are known to begin none does so later than 2^26 ticks, which are what there is room for: one
- * that is due later than that is not early, but does no harm if it is taken to be.
- *
- * What was cancelled may have been passed over and remember when its slot came up some turns ago. Then
- * the slot comes up again at that time or a number of whole turns before: at worst a timer moves that
+/* May a node that was free stay where it is linked? What was cancelled may have been passed over, and
+ * remember when its slot came up some turns ago, or, as that is rounded up, just now. If it seems to begin
+ * soon all the same, then it does at that time or a number of whole turns before: at worst a timer moves that
  * could have stayed. */
-static inline bool is_early(const struct tocsin_wheel *wheel, const struct node *node, uint64_t due)
+static inline bool node_may_stay(const struct tocsin_wheel *wheel, const struct node *node)
 {
-    uint32_t place = node->place;
-    uint32_t due_ahead = ((uint32_t)due << PLACE_BEGIN | PLACE_MARKS) - wheel->tick_place;
-    uint32_t begin_ahead = place - wheel->tick_place;
-    return (due_ahead < begin_ahead) | (place / PLACE_NOTED & 1);
+    uint32_t at_least = (node->place & ~(uint32_t)PLACE_MARKS) - PLACE_MARKS;
+    return node->link.next != 0 && at_least - (uint32_t)wheel->tick < STAY_AHEAD - PLACE_MARKS;
 }
 
 /* A node into a list of a slot. */
@@ -374,22 +384,27 @@ static inline void list_put(struct tocsin_wheel *wheel, struct place place, uint
     link_in(wheel->links, head, first, node_position(wheel, node));
 }
 
-/* To where it belongs, due at tick, which is not before the wheel's, into the list for number. In "fine"
- * all of it comes from a shift: nothing is looked up. */
+static inline void byte_put(struct tocsin_wheel *wheel, struct node *node, struct place place,
+                            uint64_t tick, uint64_t number)
+{
+    node->place = place_word(wheel, place, tick);
+    list_put(wheel, place, byte_heads(place) + (uint32_t)number % SUBLISTS, node);
+}
+
+/* To where it belongs, due at tick, which is not before the wheel's, into the list for number. Most go to
+ * the first two levels of "fine", each a case of its own, in which nothing is looked up. */
+void node_put_anywhere(struct tocsin_wheel *wheel, struct node *node, uint64_t tick,
+                       uint64_t number);
+
 static inline void node_put(struct tocsin_wheel *wheel, struct node *node, uint64_t tick,
                             uint64_t number)
 {
-    if (!wheel->bytes) {
-        struct place place = place_for(wheel, tick);
-        node->place = place_word(wheel, place, tick);
-        list_put(wheel, place, slot_head(wheel, place, number), node);
-        return;
-    }
-    uint32_t shift = byte_shift(wheel->tick, tick);
-    struct place place = {shift / 8, (uint8_t)(tick >> shift)};
-    uint32_t slot = place.level * 256 + place.slot;
-    node->place = byte_place_word(place, tick);
-    list_put(wheel, place, HEAD_FIRST + slot * SUBLISTS + (uint32_t)number % SUBLISTS, node);
+    if (wheel->bytes && tick - wheel->tick <= 255)
+        byte_put(wheel, node, (struct place){0, (uint8_t)tick}, tick, number);
+    else if (wheel->bytes && (tick >> 8) - (wheel->tick >> 8) <= 255)
+        byte_put(wheel, node, (struct place){1, (uint8_t)(tick >> 8)}, tick, number);
+    else
+        node_put_anywhere(wheel, node, tick, number);
 }
 
 /* Out of its list, which it may be the only one of. */
@@ -403,7 +418,7 @@ static inline bool node_is_pending(const struct node *node)
 
 static inline bool node_is_reserved(const struct node *node)
 {
-    return !node_is_pending(node) && (node->place & PLACE_RESERVED) != 0;
+    return !node_is_pending(node) && node->cookie != NODE_FREE;
 }
 
 static inline bool node_is_worn(const struct node *node)
@@ -420,18 +435,22 @@ static inline bool node_is_free(const struct node *node)
 static inline struct tocsin_timer node_handle(const struct tocsin_wheel *wheel,
                                               const struct node *node)
 {
-    return (struct tocsin_timer){(uint64_t)(node->generation | 1) << 32 | node_index(wheel, node)};
+    return (struct tocsin_timer){(uint64_t)node_index(wheel, node) << 32 | node->generation | 1};
+}
+
+static inline uint32_t handle_index(struct tocsin_timer timer)
+{
+    return (uint32_t)(timer.id >> 32);
 }
 
 /* NULL for a handle that is not of a pending timer. */
 static inline struct node *node_pending(const struct tocsin_wheel *wheel, struct tocsin_timer timer)
 {
-    uint32_t index = (uint32_t)timer.id;
-    if (index >= wheel->used_nodes)
+    uint32_t index = handle_index(timer), generation = (uint32_t)timer.id;
+    if (index >= wheel->used_nodes || (generation & 1) == 0)
         return NULL;
     struct node *node = &wheel->nodes[index];
-    uint32_t generation = (uint32_t)(timer.id >> 32);
-    return (generation & 1) != 0 && node->generation == generation ? node : NULL;
+    return node->generation == generation ? node : NULL;
 }
 
 /* NULL for a handle that is not of a reserved timer. */
@@ -440,14 +459,10 @@ struct node *node_reserved(const struct tocsin_wheel *wheel, struct tocsin_timer
 /* Out of reach of the handles given out for it, and free for the next. */
 static inline void node_free(struct tocsin_wheel *wheel, struct node *node)
 {
-    node->place &= ~(uint32_t)(PLACE_RESERVED | PLACE_DOOMED);
+    node->cookie = NODE_FREE;
     node->generation = (node->generation | 1) + 1;
     if (node_is_worn(node)) {
         wheel->worn++;
-        return;
-    }
-    if (wheel->spare.id == 0) {
-        wheel->spare = node_handle(wheel, node);
         return;
     }
     node->due = wheel->free_node;
@@ -467,8 +482,19 @@ bool wheel_doom(struct tocsin_wheel *wheel, struct tocsin_timer timer);
 /* What is due before its slot begins moves to where it belongs. */
 void wheel_settle_early(struct tocsin_wheel *wheel);
 
+/* The node of the timer that was cancelled last hears of it. */
+void wheel_let_go_now(struct tocsin_wheel *wheel);
+
+static inline void wheel_let_go(struct tocsin_wheel *wheel)
+{
+    if (wheel->cancelled.id != 0)
+        wheel_let_go_now(wheel);
+}
+
+/* Whatever was put off is done. */
 static inline void wheel_settle(struct tocsin_wheel *wheel)
 {
+    wheel_let_go(wheel);
     if (wheel->early_count > 0)
         wheel_settle_early(wheel);
 }
@@ -477,7 +503,7 @@ static inline void wheel_settle(struct tocsin_wheel *wheel)
 static inline void wheel_settle_by(struct tocsin_wheel *wheel, uint64_t tick)
 {
     for (; wheel->early_seen < wheel->early_count; wheel->early_seen++) {
-        uint64_t due = wheel->nodes[wheel->early[wheel->early_seen]].due;
+        uint64_t due = wheel->early[wheel->early_seen]->due;
         wheel->early_due = due < wheel->early_due ? due : wheel->early_due;
     }
     if (wheel->early_due <= tick)

@@ -21,13 +21,15 @@ bool tocsin_wheel_wake(const struct tocsin_wheel *wheel, uint64_t *ret_at)
  * stayed there. */
 static struct place node_home(const struct tocsin_wheel *wheel, const struct node *node)
 {
-    struct place place = node_place(node);
-    if (place.level >= wheel->level_count)
-        return place; /* it is late */
-    const struct level *level = &wheel->levels[place.level];
     uint64_t tick = tick_of_due(wheel, node->due);
+    if ((node->place & PLACE_MOVES) != 0)
+        return (struct place){node->place >> PLACE_MOVES_LEVEL_SHIFT & PLACE_MOVES_LEVEL,
+                              node->place >> PLACE_MOVES_SLOT_SHIFT};
+    const struct level *level = &wheel->levels[node->place & PLACE_LEVEL];
     uint64_t number = level_number(level, tick);
-    bool home = number - level->current < level->slots && level_place(level, number) == place.slot;
+    struct place place = {node->place & PLACE_LEVEL, level_place(level, number)};
+    bool home =
+        number - level->current < level->slots && place_word(wheel, place, tick) == node->place;
     return home ? place : place_for(wheel, tick);
 }
 
@@ -100,6 +102,7 @@ bool tocsin_wheel_next_due(const struct tocsin_wheel *wheel, uint64_t *ret_due)
 static size_t level_count_pending(const struct tocsin_wheel *wheel, size_t level)
 {
     size_t pending = 0;
+    wheel_let_go(wheel_open(wheel));
     for (uint32_t i = 0; i < wheel->used_nodes; i++) {
         const struct node *node = &wheel->nodes[i];
         pending += node_is_pending(node) && node_home(wheel, node).level == level;
@@ -109,7 +112,7 @@ static size_t level_count_pending(const struct tocsin_wheel *wheel, size_t level
 
 size_t tocsin_wheel_count(const struct tocsin_wheel *wheel)
 {
-    return wheel->used_nodes - wheel->free_count - (wheel->spare.id != 0) - wheel->reserved -
+    return wheel->used_nodes - wheel->free_count - (wheel->cancelled.id != 0) - wheel->reserved -
            wheel->worn;
 }
 
@@ -125,6 +128,7 @@ uint64_t tocsin_wheel_moved(const struct tocsin_wheel *wheel)
 
 void tocsin_wheel_describe(const struct tocsin_wheel *wheel, struct tocsin_wheel_stats *ret_stats)
 {
+    wheel_let_go(wheel_open(wheel));
     *ret_stats = (struct tocsin_wheel_stats){
         .tick = wheel->base,
         .pending = tocsin_wheel_count(wheel),
@@ -167,6 +171,7 @@ void tocsin_wheel_level_counts(const struct tocsin_wheel *wheel, size_t most, si
 {
     uint32_t nodes = wheel->used_nodes;
     uint32_t stride = most == 0 || nodes <= most ? 1 : (uint32_t)((nodes + most - 1) / most);
+    wheel_let_go(wheel_open(wheel));
     memset(ret_counts, 0, wheel->level_count * sizeof *ret_counts);
     for (uint64_t i = 0; i < nodes; i += stride) {
         const struct node *node = &wheel->nodes[i];
@@ -183,6 +188,7 @@ bool tocsin_wheel_slot_counts(const struct tocsin_wheel *wheel, size_t level, ui
     if (level >= wheel->level_count)
         return false;
     const struct level *from = &wheel->levels[level];
+    wheel_let_go(wheel_open(wheel));
     memset(ret_counts, 0, from->slots * sizeof *ret_counts);
     for (uint32_t i = 0; i < wheel->used_nodes; i++) {
         const struct node *node = &wheel->nodes[i];
@@ -201,6 +207,7 @@ void tocsin_wheel_walk(struct tocsin_wheel *wheel,
     uint32_t end = wheel->used_nodes; /* what fn arms must not keep it going for ever */
     for (uint32_t i = 0; i < end && i < wheel->used_nodes; i++) {
         const struct node *node = &wheel->nodes[i];
+        wheel_let_go(wheel);
         if (!node_is_pending(node))
             continue;
         struct tocsin_due due = {node_handle(wheel, node), node->due, node->cookie};

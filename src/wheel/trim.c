@@ -25,7 +25,6 @@ void tocsin_wheel_trim(struct tocsin_wheel *wheel)
     }
     wheel->used_nodes = used;
     /* The lowest first, so that what is armed next fills the holes at the front. */
-    wheel->spare.id = 0;
     wheel->free_node = NODE_NONE;
     wheel->free_count = 0;
     for (uint32_t i = used; i > 0; i--) {

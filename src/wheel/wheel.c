@@ -49,7 +49,7 @@ static void body_init(struct tocsin_wheel *wheel, const struct geometry *geometr
     wheel->first_node = layout->first_node;
     wheel->base = geometry->base;
     wheel->now = now;
-    wheel_set_tick(wheel, tick_of_now(wheel, now));
+    wheel->tick = tick_of_now(wheel, now);
     wheel->level_count = geometry->count;
     wheel->asked_levels = geometry->asked;
     wheel->late = geometry->count;
@@ -175,14 +175,24 @@ void tocsin_wheel_destroy(struct tocsin_wheel *wheel)
     region_release(&body);
 }
 
-void slot_emptied(struct tocsin_wheel *wheel, struct place place)
+void node_put_anywhere(struct tocsin_wheel *wheel, struct node *node, uint64_t tick,
+                       uint64_t number)
 {
-    const struct link *heads = &wheel->links[slot_heads(wheel, place)];
-    uint32_t any = 0;
-    for (uint32_t i = 0; i < SUBLISTS; i++)
-        any |= heads[i].next;
-    if (any == 0)
-        slot_clear(wheel, place);
+    struct place place = place_for(wheel, tick);
+    if (wheel->bytes) {
+        byte_put(wheel, node, place, tick, number);
+        return;
+    }
+    node->place = place_word_moves(place);
+    list_put(wheel, place, slot_head(wheel, place, number), node);
+}
+
+static struct place place_of_head(const struct tocsin_wheel *wheel, uint32_t head)
+{
+    uint32_t level = wheel->level_count + 1;
+    while (wheel->levels[level].heads > head)
+        level--;
+    return (struct place){level, (head - wheel->levels[level].heads) / SUBLISTS};
 }
 
 void slot_remove(struct tocsin_wheel *wheel, struct node *node)
@@ -194,12 +204,13 @@ void slot_remove(struct tocsin_wheel *wheel, struct node *node)
         return;
     }
     wheel->links[link.next] = (struct link){0, 0};
-    slot_emptied(wheel, node_place(node));
+    struct place place = place_of_head(wheel, link.next);
+    slot_emptied(wheel, place, slot_heads(wheel, place));
 }
 
 static void early_expect(const struct tocsin_wheel *wheel, uint32_t i)
 {
-    struct link link = wheel->nodes[wheel->early[i]].link;
+    struct link link = wheel->early[i]->link;
     __builtin_prefetch(&wheel->links[link.next], 1);
     __builtin_prefetch(&wheel->links[link.prev], 1);
 }
@@ -211,12 +222,12 @@ void wheel_settle_early(struct tocsin_wheel *wheel)
     for (uint32_t i = 0; i < count && i < AHEAD; i++)
         early_expect(wheel, i);
     for (uint32_t i = 0; i < count; i++) {
-        struct node *node = &wheel->nodes[wheel->early[i]];
+        struct node *node = wheel->early[i];
         if (i + AHEAD < count)
             early_expect(wheel, i + AHEAD);
         /* It may have been touched again since: cancelled, or armed for later, or for at once. */
         if (!node_is_pending(node) || (node->place & PLACE_MOVES) != 0 ||
-            !is_early(wheel, node, node->due))
+            !is_early(node->place, node->due))
             continue;
         slot_remove(wheel, node);
         node_put(wheel, node, node->due, node->due);
@@ -234,7 +245,7 @@ static enum tocsin_status node_take_new(struct tocsin_wheel *wheel, struct node 
         return wheel->used_nodes == nodes_max(wheel) ? TOCSIN_FULL : TOCSIN_NO_MEMORY;
     struct node *node = &wheel->nodes[wheel->used_nodes++];
     node->link = (struct link){0, 0};
-    node->place = 0;
+    node->cookie = NODE_FREE;
     node->generation = wheel->first_generation;
     *ret_node = node;
     return TOCSIN_OK;
@@ -242,11 +253,7 @@ static enum tocsin_status node_take_new(struct tocsin_wheel *wheel, struct node 
 
 static enum tocsin_status node_take(struct tocsin_wheel *wheel, struct node **ret_node)
 {
-    if (wheel->spare.id != 0) {
-        *ret_node = &wheel->nodes[(uint32_t)wheel->spare.id];
-        wheel->spare.id = 0;
-        return TOCSIN_OK;
-    }
+    wheel_let_go(wheel);
     if (wheel->free_node == NODE_NONE)
         return node_take_new(wheel, ret_node);
     *ret_node = &wheel->nodes[wheel->free_node];
@@ -257,29 +264,27 @@ static enum tocsin_status node_take(struct tocsin_wheel *wheel, struct node **re
 
 /* What is due already waits for the next call, so that a callback that arms what
  * is due at once does not keep the running call for ever. */
-__attribute__((noinline)) static enum tocsin_status node_enter(struct tocsin_wheel *wheel,
-                                                               struct node *node)
+static inline void node_enter(struct tocsin_wheel *wheel, struct node *node)
 {
     uint64_t tick = tick_of_due(wheel, node->due);
     uint32_t spread = wheel->spread < SUBLISTS - 1 ? wheel->spread + 1 : 1;
     wheel->spread = spread;
     if (tick > wheel->tick) {
         node_put(wheel, node, tick, tick + spread);
-        return TOCSIN_OK;
+        return;
     }
     struct place late = {wheel->late, 0};
-    node->place = place_word(wheel, late, tick);
+    node->place = place_word_moves(late);
     list_put(wheel, late, slot_head(wheel, late, spread), node);
-    return TOCSIN_OK;
 }
 
 /* The timer stays where it is linked. Whether it is due before that slot begins is known only when
  * its node has come from memory: no branch depends on it, so that the processor goes on meanwhile. */
-static inline void node_stay(struct tocsin_wheel *wheel, uint32_t index, uint64_t due)
+static inline void node_stay(struct tocsin_wheel *wheel, struct node *node)
 {
     uint32_t count = wheel->early_count;
-    wheel->early[count] = index;
-    count += is_early(wheel, &wheel->nodes[index], due);
+    wheel->early[count] = node;
+    count += is_early(node->place, node->due);
     wheel->early_count = count;
     if (count == EARLY_MAX)
         wheel_settle_early(wheel);
@@ -288,17 +293,16 @@ static inline void node_stay(struct tocsin_wheel *wheel, uint32_t index, uint64_
 /* A node that is free, or was reserved. */
 static void node_arm(struct tocsin_wheel *wheel, struct node *node, uint64_t due, uint64_t cookie)
 {
-    bool linked = node->link.next != 0;
     node->due = due;
     node->cookie = cookie;
     node->generation |= 1;
-    if (linked && due > wheel->tick) {
-        node_stay(wheel, node_index(wheel, node), due);
+    if (due > wheel->tick && node_may_stay(wheel, node)) {
+        node_stay(wheel, node);
         return;
     }
-    if (linked)
+    if (node->link.next != 0)
         slot_remove(wheel, node);
-    (void)node_enter(wheel, node);
+    node_enter(wheel, node);
 }
 
 /* The long ways. Out of line, so that the short ones need no registers saved. */
@@ -325,44 +329,56 @@ static enum tocsin_status not_pending(const struct tocsin_wheel *wheel, struct t
 __attribute__((noinline)) static enum tocsin_status
 rearm_any(struct tocsin_wheel *wheel, struct tocsin_timer timer, uint64_t due)
 {
+    wheel_let_go(wheel);
     struct node *node = node_pending(wheel, timer);
     if (node == NULL)
         return not_pending(wheel, timer);
     slot_remove(wheel, node);
     node->due = due;
-    return node_enter(wheel, node);
+    node_enter(wheel, node);
+    return TOCSIN_OK;
 }
 
 __attribute__((noinline)) static enum tocsin_status
 cancel_any(struct tocsin_wheel *wheel, struct tocsin_timer timer, uint64_t *ret_cookie)
 {
+    wheel_let_go(wheel);
     struct node *node = node_pending(wheel, timer);
     if (node == NULL)
         return not_pending(wheel, timer);
     if (ret_cookie != NULL)
         *ret_cookie = node->cookie;
-    slot_remove(wheel, node);
-    node_free(wheel, node);
+    wheel->cancelled = timer;
     return TOCSIN_OK;
 }
 
-/* The short ways: the node stays in its list (docs/decisions/0003), or is in none when it is armed. */
+void wheel_let_go_now(struct tocsin_wheel *wheel)
+{
+    struct node *node = &wheel->nodes[handle_index(wheel->cancelled)];
+    wheel->cancelled.id = 0;
+    if ((node->place & PLACE_MOVES) != 0)
+        slot_remove(wheel, node);
+    node_free(wheel, node);
+}
+
+/* The short ways: the node stays in its list (docs/decisions/0003). A cancel says no more than who it was;
+ * an arm that comes next takes node and place over. */
 
 enum tocsin_status tocsin_wheel_arm(struct tocsin_wheel *wheel, uint64_t due, uint64_t cookie,
                                     struct tocsin_timer *ret_timer)
 {
-    struct tocsin_timer timer = wheel->spare;
-    struct node *node = &wheel->nodes[(uint32_t)timer.id];
-    if (timer.id == 0 || ret_timer == NULL || (node->link.next != 0 && due <= wheel->tick))
+    struct tocsin_timer timer = wheel->cancelled;
+    struct node *node = &wheel->nodes[handle_index(wheel->cancelled)];
+    if (timer.id == 0 || ret_timer == NULL || due <= wheel->tick ||
+        (uint32_t)timer.id == UINT32_MAX || (node->place & PLACE_MOVES) != 0)
         return arm_any(wheel, due, cookie, ret_timer);
-    wheel->spare.id = 0;
+    timer.id += 2;
+    wheel->cancelled.id = 0;
     *ret_timer = timer;
     node->due = due;
     node->cookie = cookie;
-    node->generation = (uint32_t)(timer.id >> 32);
-    if (node->link.next == 0)
-        return node_enter(wheel, node);
-    node_stay(wheel, (uint32_t)timer.id, due);
+    node->generation = (uint32_t)timer.id;
+    node_stay(wheel, node);
     return TOCSIN_OK;
 }
 
@@ -379,10 +395,11 @@ enum tocsin_status tocsin_wheel_rearm(struct tocsin_wheel *wheel, struct tocsin_
                                       uint64_t due)
 {
     struct node *node = node_pending(wheel, timer);
-    if (node == NULL || (node->place & PLACE_MOVES) != 0 || due <= wheel->tick)
+    if (node == NULL || due <= wheel->tick || timer.id == wheel->cancelled.id ||
+        (node->place & PLACE_MOVES) != 0)
         return rearm_any(wheel, timer, due);
     node->due = due;
-    node_stay(wheel, (uint32_t)timer.id, due);
+    node_stay(wheel, node);
     return TOCSIN_OK;
 }
 
@@ -390,26 +407,17 @@ enum tocsin_status tocsin_wheel_cancel(struct tocsin_wheel *wheel, struct tocsin
                                        uint64_t *ret_cookie)
 {
     struct node *node = node_pending(wheel, timer);
-    uint64_t next; /* the handle of who comes after */
-    if (node == NULL || (node->place & PLACE_MOVES) != 0 ||
-        __builtin_add_overflow(timer.id, UINT64_C(2) << 32, &next))
+    if (node == NULL || wheel->cancelled.id != 0)
         return cancel_any(wheel, timer, ret_cookie);
     if (ret_cookie != NULL)
         *ret_cookie = node->cookie;
-    node->generation = (uint32_t)(timer.id >> 32) + 1;
-    if (wheel->spare.id == 0) {
-        wheel->spare.id = next;
-    } else {
-        node->due = wheel->free_node;
-        wheel->free_node = (uint32_t)timer.id;
-        wheel->free_count++;
-    }
+    wheel->cancelled = timer;
     return TOCSIN_OK;
 }
 
 struct node *node_reserved(const struct tocsin_wheel *wheel, struct tocsin_timer timer)
 {
-    uint32_t index = (uint32_t)timer.id;
+    uint32_t index = handle_index(timer);
     if (index >= wheel->used_nodes)
         return NULL;
     struct node *node = &wheel->nodes[index];
@@ -420,7 +428,7 @@ enum tocsin_status tocsin_wheel_get(const struct tocsin_wheel *wheel, struct toc
                                     struct tocsin_due *ret_due)
 {
     const struct node *node = node_pending(wheel, timer);
-    if (node == NULL)
+    if (node == NULL || timer.id == wheel->cancelled.id)
         return not_pending(wheel, timer);
     *ret_due = (struct tocsin_due){timer, node->due, node->cookie};
     return TOCSIN_OK;
@@ -432,7 +440,7 @@ enum tocsin_status wheel_reserve(struct tocsin_wheel *wheel, struct tocsin_timer
     enum tocsin_status status = node_take(wheel, &node);
     if (status != TOCSIN_OK)
         return status;
-    node->place |= PLACE_RESERVED;
+    node->cookie = NODE_RESERVED;
     wheel->reserved++;
     *ret_timer = node_handle(wheel, node);
     return TOCSIN_OK;
@@ -444,20 +452,19 @@ void wheel_arm_reserved(struct tocsin_wheel *wheel, struct tocsin_timer timer, u
     struct node *node = node_reserved(wheel, timer);
     assert(node != NULL);
     wheel->reserved--;
-    if ((node->place & PLACE_DOOMED) != 0) {
+    if (node->cookie == NODE_DOOMED) {
         node_free(wheel, node);
         return;
     }
-    node->place &= ~(uint32_t)PLACE_RESERVED;
     node_arm(wheel, node, due, cookie);
 }
 
 bool wheel_doom(struct tocsin_wheel *wheel, struct tocsin_timer timer)
 {
     struct node *node = node_reserved(wheel, timer);
-    if (node == NULL || (node->place & PLACE_DOOMED) != 0)
+    if (node == NULL || node->cookie == NODE_DOOMED)
         return false;
-    node->place |= PLACE_DOOMED;
+    node->cookie = NODE_DOOMED;
     return true;
 }
 

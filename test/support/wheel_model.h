@@ -427,6 +427,18 @@ static void model_check(struct model *model)
     MODEL_REQUIRE(stats.fired == model->fired);
 }
 
+/* Time and again nothing is left, and time goes on: it may pass over what was cancelled. */
+static void model_idle(struct model *model)
+{
+    for (uint64_t rounds = 1 + model_choose(model, 32); rounds > 0; rounds--) {
+        model_arm(model);
+        model_arm(model);
+        while (model->count > 0)
+            model_cancel(model);
+        model_take(model);
+    }
+}
+
 static void model_step(struct model *model)
 {
     uint64_t choice = model_choose(model, 64);
@@ -447,7 +459,10 @@ static void model_step(struct model *model)
         model_take(model);
     else if (model_choose(model, 2) == 0)
         tocsin_wheel_trim(model->wheel);
-    model_compare_times(model);
+    else
+        model_idle(model);
+    if (model_choose(model, 2) == 0) /* who asks may do what was put off */
+        model_compare_times(model);
 }
 
 /* A valid geometry: a preset, or any other. */

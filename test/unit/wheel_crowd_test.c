@@ -74,19 +74,51 @@ TEST(wheel_stops_anywhere_in_a_crowded_slot_and_goes_on)
     }
 }
 
+static void count_one(void *arg, const struct tocsin_due *due)
+{
+    (void)due;
+    ++*(size_t *)arg;
+}
+
 /* An occupied slot come to is a step of work, and a timer taken is another. */
 TEST(wheel_counts_each_slot_it_comes_to_as_work)
 {
-    struct crowd crowd;
-    struct tocsin_due due[CROWD];
-    crowd_init(&crowd, "fine", 1, 1);
-    for (size_t taken = 0, count; taken < CROWD; taken += count) {
-        size_t left = CROWD - taken, steps = left < 5 ? left : 5;
-        assert_int_equal(tocsin_wheel_take(crowd.wheel, CROWD, 10, due, CROWD, &count),
-                         left > 5 ? TOCSIN_MORE : TOCSIN_OK);
-        assert_int_equal(count, steps);
+    for (int by_callback = 0; by_callback < 2; by_callback++) {
+        struct crowd crowd;
+        struct tocsin_due due[CROWD];
+        crowd_init(&crowd, "fine", 1, 1);
+        for (size_t taken = 0, count; taken < CROWD; taken += count) {
+            size_t left = CROWD - taken, steps = left < 5 ? left : 5;
+            count = 0;
+            assert_int_equal(by_callback
+                                 ? tocsin_wheel_advance(crowd.wheel, CROWD, 10, count_one, &count)
+                                 : tocsin_wheel_take(crowd.wheel, CROWD, 10, due, CROWD, &count),
+                             left > 5 ? TOCSIN_MORE : TOCSIN_OK);
+            assert_int_equal(count, steps);
+        }
+        tocsin_wheel_destroy(crowd.wheel);
     }
-    tocsin_wheel_destroy(crowd.wheel);
+}
+
+/* W-13: what a call left over in the slot it came to is not passed over by one that begins with what is
+ * late. */
+TEST(wheel_what_is_left_over_comes_after_what_was_late)
+{
+    for (int calls = 1; calls < 5; calls++) {
+        struct crowd crowd;
+        size_t count = 0;
+        crowd_init(&crowd, "fine", NEAR, 0);
+        assert_int_equal(tocsin_wheel_arm(crowd.wheel, NEAR + 10, 0, NULL), TOCSIN_OK);
+        for (int i = 0; i < calls; i++)
+            assert_int_equal(tocsin_wheel_advance(crowd.wheel, NEAR + 20, 10, count_one, &count),
+                             TOCSIN_MORE);
+        assert_int_equal(tocsin_wheel_arm(crowd.wheel, 5, 0, NULL), TOCSIN_OK);
+        assert_int_equal(tocsin_wheel_advance(crowd.wheel, NEAR + 20, 0, count_one, &count),
+                         TOCSIN_OK);
+        assert_int_equal(count, CROWD + 2);
+        assert_whole(crowd.wheel);
+        tocsin_wheel_destroy(crowd.wheel);
+    }
 }
 
 /* A level of as many slots as there may be is in use until the last of them is empty. */
@@ -153,7 +185,7 @@ TEST(wheel_stale_handles_are_harmless_in_a_crowded_slot)
         crowd_cancel(&crowd, i);
         assert_int_equal(tocsin_wheel_cancel(crowd.wheel, stale, NULL), TOCSIN_STALE);
         assert_int_equal(tocsin_wheel_arm(crowd.wheel, NEAR, i, &crowd.timers[i]), TOCSIN_OK);
-        assert_int_equal((uint32_t)crowd.timers[i].id, (uint32_t)stale.id);
+        assert_int_equal(handle_index(crowd.timers[i]), handle_index(stale));
         assert_int_equal(tocsin_wheel_cancel(crowd.wheel, stale, NULL), TOCSIN_STALE);
         assert_int_equal(tocsin_wheel_rearm(crowd.wheel, stale, NEAR + 1), TOCSIN_STALE);
         assert_whole(crowd.wheel);

@@ -14,7 +14,8 @@ struct crowd {
     struct tocsin_timer timers[CROWD];
     uint64_t fired_at[CROWD]; /* 0: not yet */
     uint64_t now;
-    uint64_t arm_at; /* by the first that fires */
+    uint64_t arm_at;   /* by the first that fires */
+    uint64_t rearm_at; /* by the first that fires, the last of all */
 };
 
 static void note(void *arg, const struct tocsin_due *due)
@@ -23,10 +24,14 @@ static void note(void *arg, const struct tocsin_due *due)
     assert_int_equal(crowd->fired_at[due->cookie], 0);
     assert_true(due->due <= crowd->now);
     crowd->fired_at[due->cookie] = crowd->now;
+    if (crowd->rearm_at != 0)
+        assert_int_equal(
+            tocsin_wheel_rearm(crowd->wheel, crowd->timers[CROWD - 1], crowd->rearm_at), TOCSIN_OK);
+    crowd->rearm_at = 0;
     if (crowd->arm_at == 0)
         return;
     /* Due before the place that is left over, and before the end of the running call. The first takes
-     * the node of the one that fires, the second that place. */
+     * that place, the second the node of the one that fires. */
     assert_int_equal(tocsin_wheel_cancel(crowd->wheel, crowd->timers[CROWD - 1], NULL), TOCSIN_OK);
     for (uint64_t i = CROWD - 2; i < CROWD; i++)
         assert_int_equal(tocsin_wheel_arm(crowd->wheel, crowd->arm_at, i, &crowd->timers[i]),
@@ -468,39 +473,48 @@ TEST(wheel_take_that_fills_its_room_comes_to_now)
 }
 
 /* W-21: armed by a callback, due before the place it took over begins and before the call ends:
- * it comes out in the same call, in time. */
+ * it comes out in the same call, in time, be it before the next of the first level or after it. */
 TEST(wheel_callback_arms_earlier_than_its_place)
 {
-    struct crowd crowd;
-    begin(&crowd, 0);
-    arm(&crowd, 0, 10);
-    arm(&crowd, 1, 5000);
-    arm(&crowd, CROWD - 1, 1000000);
-    crowd.arm_at = 300;
-    advance(&crowd, 4000);
-    assert_int_equal(crowd.fired_at[0], 4000);
-    assert_int_equal(crowd.fired_at[CROWD - 2], 4000);
-    assert_int_equal(crowd.fired_at[CROWD - 1], 4000);
-    assert_int_equal(crowd.fired_at[1], 0);
-    advance(&crowd, 5000);
-    end(&crowd);
-}
-
-/* What it arms as due at once waits for the next call, also in the place of another. */
-TEST(wheel_callback_arms_as_due_in_the_place_of_another)
-{
-    for (uint64_t due = 9; due <= 10; due++) {
+    const uint64_t dues[] = {50, 300};
+    for (size_t i = 0; i < sizeof dues / sizeof dues[0]; i++) {
         struct crowd crowd;
         begin(&crowd, 0);
         arm(&crowd, 0, 10);
+        arm(&crowd, 1, 5000);
+        arm(&crowd, 2, 100);
         arm(&crowd, CROWD - 1, 1000000);
-        crowd.arm_at = due;
+        crowd.arm_at = dues[i];
         advance(&crowd, 4000);
         assert_int_equal(crowd.fired_at[0], 4000);
-        assert_int_equal(crowd.fired_at[CROWD - 1], 0);
-        advance(&crowd, 4001);
-        assert_int_equal(crowd.fired_at[CROWD - 1], 4001);
+        assert_int_equal(crowd.fired_at[2], 4000);
+        assert_int_equal(crowd.fired_at[CROWD - 2], 4000);
+        assert_int_equal(crowd.fired_at[CROWD - 1], 4000);
+        assert_int_equal(crowd.fired_at[1], 0);
+        advance(&crowd, 5000);
         end(&crowd);
+    }
+}
+
+/* What it arms as due at once waits for the next call, also in the place of another, or anew. */
+TEST(wheel_callback_arms_as_due_in_the_place_of_another)
+{
+    for (uint64_t due = 9; due <= 10; due++) {
+        for (int anew = 0; anew < 2; anew++) {
+            struct crowd crowd;
+            begin(&crowd, 0);
+            arm(&crowd, 0, 10);
+            arm(&crowd, CROWD - 1, 1000000);
+            *(anew ? &crowd.rearm_at : &crowd.arm_at) = due;
+            advance(&crowd, 4000);
+            assert_int_equal(crowd.fired_at[0], 4000);
+            assert_int_equal(crowd.fired_at[CROWD - 1], 0);
+            assert_int_equal(crowd.fired_at[CROWD - 2], 0);
+            advance(&crowd, 4001);
+            assert_int_equal(crowd.fired_at[CROWD - 1], 4001);
+            assert_int_equal(crowd.fired_at[CROWD - 2], anew ? 0 : 4001);
+            end(&crowd);
+        }
     }
 }
 
