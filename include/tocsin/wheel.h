@@ -22,7 +22,7 @@
  *           levels, not by the time. A timer that was cancelled or armed anew for later may
  *           cost a step of work when the time comes that it was armed for before.
  * Memory    32 bytes a timer, in steps that double up to 2 MiB, which are 65536
- *           timers. Beside them a wheel takes 128 KiB ("fine"), of which it touches
+ *           timers. Beside them a wheel takes 192 KiB ("fine"), of which it touches
  *           little. Taken as the number of pending timers rises and kept for the
  *           next ones; tocsin_wheel_trim gives it back. Only create, arm and an inbox ask
  *           for memory; a refusal is a status and leaves the wheel as it was.

@@ -54,12 +54,10 @@ static inline struct node *list_take(struct tocsin_wheel *wheel, struct place pl
     struct link *links = wheel->links;
     struct link ends = links[head];
     struct node *node = node_at(wheel, ((turn ^ turn / SUBLISTS) & 1) != 0 ? ends.next : ends.prev);
-    if (ends.next == ends.prev) {
-        links[head] = (struct link){0, 0};
-        slot_emptied(wheel, place, slot_heads(wheel, place));
-    } else {
+    if (ends.next == ends.prev)
+        list_emptied(wheel, place, head);
+    else
         link_out(links, node->link);
-    }
     node->link = (struct link){0, 0};
     return node;
 }
@@ -71,15 +69,14 @@ static inline uint32_t *link_end(struct link *link, bool back)
 
 /* Of the lists of what was armed straight into the slot, in turn. */
 __attribute__((noinline)) static struct node *slot_take_armed(struct tocsin_wheel *wheel,
-                                                              struct place place, size_t turn)
+                                                              struct due_slot slot, size_t turn)
 {
-    if (slot_is_empty(wheel, place))
+    uint32_t lists = *slot_lists(wheel, slot.heads), from = (uint32_t)turn % SUBLISTS;
+    if (lists == 0)
         return NULL;
-    uint32_t head, at = (uint32_t)turn;
-    do
-        head = slot_head(wheel, place, at++);
-    while (wheel->links[head].next == 0);
-    return list_take(wheel, place, head, turn);
+    uint32_t after = lists >> from << from;
+    uint32_t list = lists_first(after != 0 ? after : lists);
+    return list_take(wheel, slot.place, slot.heads + list, turn);
 }
 
 /* Take one timer out, what has moved first, from its ends in turn as well: it was in the cache when it
@@ -91,7 +88,7 @@ static inline struct node *slot_take(struct tocsin_wheel *wheel, struct due_slot
     bool back = turn % 2 != 0;
     uint32_t taken = *link_end(head, back);
     if (taken == 0)
-        return slot->moved != 0 ? slot_take_armed(wheel, slot->place, turn) : NULL;
+        return slot->moved != 0 ? slot_take_armed(wheel, *slot, turn) : NULL;
     struct node *node = node_at(wheel, taken);
     uint32_t next = *link_end(&node->link, back);
     __builtin_prefetch(&links[*link_end(head, !back)], 1);
@@ -101,8 +98,7 @@ static inline struct node *slot_take(struct tocsin_wheel *wheel, struct due_slot
         *link_end(&links[next], !back) = slot->moved;
         return node;
     }
-    links[slot->moved] = (struct link){0, 0};
-    if (slot_emptied(wheel, slot->place, slot->heads))
+    if (list_emptied(wheel, slot->place, slot->moved))
         slot->moved = 0;
     return node;
 }
@@ -123,40 +119,42 @@ static inline void node_move(struct tocsin_wheel *wheel, struct node *node)
  * all of it at once, without a look at neighbours. False: it is not so. */
 static bool cascade_thin(struct tocsin_wheel *wheel, struct place place, size_t *left)
 {
-    struct link *heads = &wheel->links[slot_heads(wheel, place)];
-    uint32_t more = 0;
-    for (uint32_t i = 0; i < SUBLISTS; i++)
-        more |= heads[i].next ^ heads[i].prev;
-    if (more != 0)
-        return false;
+    uint32_t first = slot_heads(wheel, place);
+    struct link *heads = &wheel->links[first];
+    uint8_t *in_use = slot_lists(wheel, first);
+    for (uint32_t lists = *in_use; lists != 0; lists &= lists - 1) {
+        uint32_t i = lists_first(lists);
+        if (heads[i].next != heads[i].prev)
+            return false;
+    }
+    uint32_t lists = *in_use;
+    *in_use = 0;
     slot_clear(wheel, place);
-    for (uint32_t i = 0; i < SUBLISTS; i++) {
-        uint32_t only = heads[i].next;
-        if (only == 0)
-            continue;
+    for (; lists != 0; lists &= lists - 1) {
+        uint32_t i = lists_first(lists);
+        struct node *node = node_at(wheel, heads[i].next);
         heads[i] = (struct link){0, 0};
-        node_move(wheel, node_at(wheel, only));
+        node_move(wheel, node);
         (*left)--;
     }
     return true;
 }
 
-/* A slot is given back what is left of its lists. */
-static void slot_restore(struct tocsin_wheel *wheel, struct place place,
-                         const struct link at[SUBLISTS])
+/* A slot is given back what is left of those of its lists that had timers. */
+static void slot_restore(struct tocsin_wheel *wheel, struct place place, const struct link *left)
 {
     struct link *links = wheel->links;
-    uint32_t head = slot_heads(wheel, place);
-    for (uint32_t i = 0; i < SUBLISTS; i++) {
-        if (at[i].next == 0) {
-            links[head + i] = (struct link){0, 0};
+    uint32_t heads = slot_heads(wheel, place);
+    for (uint32_t lists = *slot_lists(wheel, heads); lists != 0; lists &= lists - 1, left++) {
+        uint32_t head = heads + lists_first(lists);
+        if (left->next == 0) {
+            list_emptied(wheel, place, head);
             continue;
         }
-        links[head + i] = at[i];
-        links[at[i].next].prev = head + i;
-        links[at[i].prev].next = head + i;
+        links[head] = *left;
+        links[left->next].prev = head;
+        links[left->prev].next = head;
     }
-    slot_emptied(wheel, place, head);
 }
 
 /* Empty the current slot of a level, from both ends of its lists, round after round: while those of a
@@ -169,13 +167,14 @@ static bool cascade_level(struct tocsin_wheel *wheel, uint32_t level, size_t *le
         return true;
     uint32_t head = slot_heads(wheel, place);
     struct link at[SUBLISTS];
-    for (uint32_t i = 0; i < SUBLISTS; i++)
-        at[i] = wheel->links[head + i];
+    uint32_t at_count = 0;
+    for (uint32_t lists = *slot_lists(wheel, head); lists != 0; lists &= lists - 1)
+        at[at_count++] = wheel->links[head + lists_first(lists)];
     uint32_t count = ROUND;
     while (*left >= ROUND && count > 0) {
         uint32_t taken[ROUND];
         count = 0;
-        for (uint32_t i = 0; i < SUBLISTS; i++) {
+        for (uint32_t i = 0; i < at_count; i++) {
             if (at[i].next != 0)
                 count += list_take_ends(wheel->links, &at[i], &taken[count]);
         }
@@ -261,7 +260,7 @@ bool wheel_next_event(const struct tocsin_wheel *wheel, struct event *ret_event)
 
 uint64_t wheel_event_tick(const struct tocsin_wheel *wheel, const struct event *event)
 {
-    enum { FEW = 16 };
+    enum { FEW = 8 };
     if (event->level == 0)
         return event->tick;
     const struct level *level = &wheel->levels[event->level];
@@ -271,12 +270,12 @@ uint64_t wheel_event_tick(const struct tocsin_wheel *wheel, const struct event *
         first = UINT64_MAX;
     first = first < event->other ? first : event->other;
     uint32_t seen = 0, heads = slot_heads(wheel, place);
-    for (uint32_t i = 0; i < SUBLISTS; i++)
-        __builtin_prefetch(&wheel->links[wheel->links[heads + i].next]);
-    for (uint32_t i = 0; i < SUBLISTS; i++) {
-        uint32_t head = heads + i;
-        uint32_t at = wheel->links[head].next;
-        for (; at != 0 && at != head; at = wheel->links[at].next) {
+    uint32_t lists = *slot_lists(wheel, heads);
+    for (uint32_t ahead = lists; ahead != 0; ahead &= ahead - 1)
+        __builtin_prefetch(&wheel->links[wheel->links[heads + lists_first(ahead)].next]);
+    for (; lists != 0; lists &= lists - 1) {
+        uint32_t head = heads + lists_first(lists);
+        for (uint32_t at = wheel->links[head].next; at != head; at = wheel->links[at].next) {
             if (++seen > FEW)
                 return event->tick;
             const struct node *node = node_at(wheel, at);
@@ -288,8 +287,39 @@ uint64_t wheel_event_tick(const struct tocsin_wheel *wheel, const struct event *
     return first;
 }
 
+/* A turn in "fine" while nothing is on the first level: to the only timer of the next slot of the lowest level
+ * that has any, where it is taken out of that slot as it is. So it mostly goes where timers are due far apart.
+ * A slot with nothing left: it holds more, or what stays there, or nothing is due by target before a slot
+ * above comes up. */
+__attribute__((noinline)) static struct due_slot turn_to_lone(struct tocsin_wheel *wheel,
+                                                              uint64_t target)
+{
+    const struct due_slot none = {0};
+    uint32_t i = (uint32_t)__builtin_ctz(wheel->levels_in_use | 1u << BYTE_LEVELS), shift = i * 8;
+    if (i == BYTE_LEVELS)
+        return none;
+    uint32_t from = (uint8_t)(wheel->tick >> shift) + 1u;
+    struct place place = {i, occupancy_next(&wheel->levels[i].occupied, from)};
+    if (place.slot > 255)
+        return none;
+    uint32_t heads = byte_heads(place), lists = *slot_lists(wheel, heads);
+    uint32_t head = heads + lists_first(lists);
+    struct link ends = wheel->links[head];
+    if ((lists & (lists - 1)) != 0 || ends.next != ends.prev)
+        return none;
+    const struct node *node = node_at(wheel, ends.next);
+    if (!node_is_pending(node) || node->due > target ||
+        node->due >> shift != (wheel->tick >> shift & ~UINT64_C(255)) + place.slot)
+        return none;
+    wheel->tick = node->due;
+    for (uint32_t j = 0; j <= i; j++)
+        wheel->levels[j].current = node->due >> j * 8;
+    return (struct due_slot){place, heads, head};
+}
+
 /* The usual turn, in "fine": to the next tick of the first level at which there is anything, while the
- * slots of all other levels stay the same. False: there is none by target. */
+ * slots of all other levels stay the same, or to a lone timer. The slot that is found must be taken from.
+ * False: there is none by target. */
 static inline bool turn_within_a_byte(struct tocsin_wheel *wheel, uint64_t target,
                                       struct due_slot *ret_slot)
 {
@@ -298,6 +328,10 @@ static inline bool turn_within_a_byte(struct tocsin_wheel *wheel, uint64_t targe
     if (from > 255)
         return false;
     uint64_t ahead = first->occupied.words[from / 64] >> from % 64;
+    if (ahead == 0 && (wheel->levels_in_use & 1) == 0) {
+        *ret_slot = turn_to_lone(wheel, target);
+        return ret_slot->moved != 0;
+    }
     uint32_t next = ahead != 0 ? from + (uint32_t)__builtin_ctzll(ahead)
                                : occupancy_next(&first->occupied, from);
     uint64_t tick = (wheel->tick & ~UINT64_C(255)) + next;
@@ -340,9 +374,11 @@ static bool find_on_time(struct tocsin_wheel *wheel, uint64_t target, size_t *le
             return *left > 0;
         if (wheel->tick >= target)
             return false;
-        if (wheel->bytes && *left > 0) {
-            if (turn_within_a_byte(wheel, target, ret_slot))
-                return --*left > 0;
+        if (wheel->bytes && *left > 1) {
+            if (turn_within_a_byte(wheel, target, ret_slot)) {
+                (*left)--;
+                return true;
+            }
             if (wheel->tick >> 8 == target >> 8) {
                 wheel->tick = wheel->levels[0].current = target;
                 return false;
@@ -370,7 +406,7 @@ static bool find_on_time(struct tocsin_wheel *wheel, uint64_t target, size_t *le
 static inline bool find_next_on_time(struct tocsin_wheel *wheel, uint64_t target, size_t *left,
                                      struct due_slot *slot)
 {
-    if (!wheel->bytes || slot->place.level != 0 || *left < 2 ||
+    if (!wheel->bytes || slot->place.level >= BYTE_LEVELS || *left < 2 ||
         wheel->early_seen < wheel->early_count || !turn_within_a_byte(wheel, target, slot))
         return false;
     (*left)--;

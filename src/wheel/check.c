@@ -116,8 +116,11 @@ static bool check_slot(struct recount *recount, struct place place)
     uint32_t heads = slot_heads(wheel, place);
     size_t before = recount->listed;
     for (uint32_t i = 0; i < SUBLISTS; i++) {
+        size_t listed = recount->listed;
         if (!check_list(recount, place, heads + i))
             return false;
+        if ((*slot_lists(wheel, heads) >> i & 1) != (recount->listed > listed))
+            return wrong(recount, "list %" PRIu32 " and its bit disagree", heads + i);
     }
     return slot_is_empty(wheel, place) == (recount->listed == before) ||
            wrong(recount, "slot %" PRIu32 " of level %" PRIu32 " and its bit disagree", place.slot,

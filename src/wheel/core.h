@@ -5,7 +5,8 @@
  *
  * One array of links, addressed by 32-bit positions (docs/decisions/0003):
  *
- *   heads   8 bytes each, SUBLISTS of them a slot
+ *   heads   8 bytes each, SUBLISTS of them a slot: a cache line; which of its lists
+ *           have timers, a byte tells
  *   nodes   32 bytes each: link, due, cookie, place, generation. A handle is the
  *           node's index (0, 1, 2 ...) above and its generation below, which is odd while the
  *           timer is pending and even while it is not: one comparison tells whether a handle
@@ -60,8 +61,8 @@
 #include "wheel/occupancy.h"
 #include <tocsin/wheel.h>
 
-/* Lists of a slot, a power of two. */
-#define SUBLISTS 4u
+/* Lists of a slot, as many as a byte has bits. */
+#define SUBLISTS 8u
 
 /* Positions. In an empty list's head both are 0. */
 struct link {
@@ -115,6 +116,9 @@ enum { NODE_LINKS = sizeof(struct node) / sizeof(struct link) };
 
 enum { EARLY_MAX = 256 };
 
+/* How many levels "fine" has: one for each byte of a due time. */
+enum { BYTE_LEVELS = 8 };
+
 struct level {
     _Alignas(64) uint32_t shift; /* ticks is 1 << shift, or SHIFT_NONE */
     uint32_t mask;               /* slots - 1 when a power of two */
@@ -165,6 +169,7 @@ struct tocsin_wheel {
     uint32_t early_count;
     struct node *early[EARLY_MAX]; /* due before the slot they are linked in begins */
 
+    uint8_t *lists; /* of each slot, in the order of heads: which lists have timers */
     uint32_t reserved;
     uint32_t max_timers;
     uint32_t node_room;        /* of what is committed */
@@ -310,16 +315,27 @@ static inline void slot_clear(struct tocsin_wheel *wheel, struct place place)
         wheel->levels_in_use &= ~(1u << place.level);
 }
 
-/* A list of a slot, whose heads begin there, has lost its last timer. True: so has the slot. */
-static inline bool slot_emptied(struct tocsin_wheel *wheel, struct place place, uint32_t heads)
+/* Which lists of a slot have timers, bit by bit; head is any of them. */
+static inline uint8_t *slot_lists(const struct tocsin_wheel *wheel, uint32_t head)
 {
-    const struct link *head = &wheel->links[heads];
-    uint32_t any = 0;
-    for (uint32_t i = 0; i < SUBLISTS; i++)
-        any |= head[i].next;
-    if (any == 0)
-        slot_clear(wheel, place);
-    return any == 0;
+    return &wheel->lists[head / SUBLISTS];
+}
+
+static inline uint32_t lists_first(uint32_t lists)
+{
+    return (uint32_t)__builtin_ctz(lists);
+}
+
+/* A list of a slot has lost its last timer. True: so has the slot. */
+static inline bool list_emptied(struct tocsin_wheel *wheel, struct place place, uint32_t head)
+{
+    wheel->links[head] = (struct link){0, 0};
+    uint8_t *lists = slot_lists(wheel, head);
+    *lists &= (uint8_t) ~(1u << head % SUBLISTS);
+    if (*lists != 0)
+        return false;
+    slot_clear(wheel, place);
+    return true;
 }
 
 /* The two stores, for a timer that is not the only one of its list. */
@@ -378,6 +394,7 @@ static inline void list_put(struct tocsin_wheel *wheel, struct place place, uint
 {
     uint32_t first = wheel->links[head].next;
     if (first == 0) {
+        *slot_lists(wheel, head) |= (uint8_t)(1u << head % SUBLISTS);
         slot_mark(wheel, place);
         first = head;
     }

@@ -9,10 +9,11 @@ static uint32_t shift_of(uint64_t value)
     return power ? (uint32_t)__builtin_ctzll(value) : SHIFT_NONE;
 }
 
-/* Where the parts lie: in the body the struct, then the bitmaps; in the slab the heads,
- * then the nodes. */
+/* Where the parts lie: in the body the struct, then the bitmaps, then which lists have
+ * timers; in the slab the heads, then the nodes. */
 struct layout {
     size_t bitmaps_at;
+    size_t lists_at;
     size_t body_bytes;
     uint32_t first_node; /* its position */
 };
@@ -26,7 +27,8 @@ static struct layout layout_of(const struct geometry *geometry)
         words += occupancy_room(geometry->levels[i].slots);
     }
     struct layout layout = {.bitmaps_at = (sizeof(struct tocsin_wheel) + 63) / 64 * 64};
-    layout.body_bytes = layout.bitmaps_at + words * sizeof(uint64_t);
+    layout.lists_at = layout.bitmaps_at + words * sizeof(uint64_t);
+    layout.body_bytes = layout.lists_at + heads / SUBLISTS;
     layout.first_node = (heads + 7) / 8 * 8; /* a cache line */
     return layout;
 }
@@ -54,8 +56,9 @@ static void body_init(struct tocsin_wheel *wheel, const struct geometry *geometr
     wheel->asked_levels = geometry->asked;
     wheel->late = geometry->count;
     wheel->ready = geometry->count + 1;
-    wheel->bytes = geometry->base == 1 && geometry->count == 8;
+    wheel->bytes = geometry->base == 1 && geometry->count == BYTE_LEVELS;
 
+    wheel->lists = (uint8_t *)wheel + layout->lists_at;
     uint64_t *bitmaps = (uint64_t *)((char *)wheel + layout->bitmaps_at);
     uint32_t heads = HEAD_FIRST;
     for (uint32_t i = 0; i < geometry->count + 2; i++) {
@@ -203,9 +206,7 @@ void slot_remove(struct tocsin_wheel *wheel, struct node *node)
         link_out(wheel->links, link);
         return;
     }
-    wheel->links[link.next] = (struct link){0, 0};
-    struct place place = place_of_head(wheel, link.next);
-    slot_emptied(wheel, place, slot_heads(wheel, place));
+    list_emptied(wheel, place_of_head(wheel, link.next), link.next);
 }
 
 static void early_expect(const struct tocsin_wheel *wheel, uint32_t i)

@@ -233,7 +233,7 @@ TEST(wheel_needs_32_bytes_a_timer)
     assert_int_equal(tocsin_wheel_create(NULL, &wheel, NULL), TOCSIN_OK);
     struct tocsin_wheel_stats stats;
     tocsin_wheel_describe(wheel, &stats);
-    assert_true(stats.bytes <= 256 * 1024);
+    assert_true(stats.bytes <= 320 * 1024);
     struct tocsin_wheel_stats empty = stats;
     size_t before = 0;
     for (uint64_t i = 0; i < 16 * 65536; i++) {
