@@ -17,7 +17,7 @@
  *           at the end of the running one if the call before reached its work
  *           limit; in no order. Calls that answer MORE take turns between what is late
  *           and the rest.
- * Cost      arm, rearm and cancel O(1); taking due timers O(1) each, amortised;
+ * Cost      arm, rearm, cancel and taking a due timer O(1) each, amortised;
  *           passing over time in which nothing is due costs by the number of
  *           levels, not by the time. A timer that was cancelled or armed anew for later may
  *           cost a step of work when the time comes that it was armed for before.
@@ -127,10 +127,11 @@ enum tocsin_status tocsin_wheel_get(const struct tocsin_wheel *wheel, struct toc
 
 /* Take out what is due at now, at most max_work steps of work (0: no limit): a
  * timer taken, moved to another slot, or swept after it was cancelled, or an occupied slot
- * come to is a step each. Not counted are those that were armed for earlier than the place they
- * stayed in or took over, and have not been put in their own yet, 255 at most.
- * OK: all that was due is out. MORE: call again, with the same or a later now.
- * BUSY: called from a callback of this wheel.
+ * come to is a step each. Not counted are 255 timers at most whose move was put off when they were
+ * armed for earlier than before, or in the place of one that was cancelled.
+ * OK: all that was due is out, but what a callback has armed as already due (see Order).
+ * MORE: call again, with the same or a later now.
+ * BUSY: called from a callback of this wheel; nothing is written.
  *
  * advance calls fn for each timer after taking it out, so fn may arm and cancel
  * freely; a timer it cancels does not come out any more. It must return: no exception, no
@@ -138,8 +139,8 @@ enum tocsin_status tocsin_wheel_get(const struct tocsin_wheel *wheel, struct toc
 enum tocsin_status tocsin_wheel_advance(struct tocsin_wheel *wheel, uint64_t now, size_t max_work,
                                         void (*fn)(void *arg, const struct tocsin_due *due),
                                         void *arg);
-/* take writes up to room of them to ret_due; MORE also when the room was short, and when it is
- * used up perhaps also for what was only cancelled. */
+/* take writes up to room of them to ret_due. MORE also when the room was short; when it is used up,
+ * perhaps also when nothing more is due, which the next call finds out. INVALID: there is no room. */
 enum tocsin_status tocsin_wheel_take(struct tocsin_wheel *wheel, uint64_t now, size_t max_work,
                                      struct tocsin_due *ret_due, size_t room, size_t *ret_count);
 

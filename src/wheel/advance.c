@@ -10,6 +10,9 @@
  *   3. turn: to the next tick at which an occupied slot comes up, on any level,
  *      however far that is; when the slot has few timers, straight to the first of
  *      them, so that lonely timers do not wander down level by level.
+ *
+ * In "fine" a timer that is alone in the next slot of its level does not move down at all: the turn is to its
+ * tick, and it is taken out of that slot (turn_to_lone).
  */
 #include "wheel/core.h"
 
@@ -17,11 +20,11 @@
  * at most. */
 #define LAST_TURN (UINT64_MAX - (UINT64_C(1) << 33))
 
-/* A slot of timers that are due: what is ready, or the first level's current slot. */
+/* A slot of timers that are due: what is ready, the first level's current slot, or that of a lone timer. */
 struct due_slot {
     struct place place;
     uint32_t heads; /* the first of its lists */
-    uint32_t moved; /* the list of what has moved there; 0: nothing is left */
+    uint32_t moved; /* the list to take from first, of what has moved there; 0: nothing is left */
 };
 
 /* A list's first and last timer out. at is where the list begins and ends, and zero when
@@ -47,7 +50,7 @@ static inline uint32_t list_take_ends(const struct link *links, struct link *at,
 }
 
 /* Take one timer out of a list, which is not empty, from its ends in turn, whether all turns are its
- * own or each fourth: there are then so many ways along which the misses overlap. */
+ * own or each eighth: there are then so many ways along which the misses overlap. */
 static inline struct node *list_take(struct tocsin_wheel *wheel, struct place place, uint32_t head,
                                      size_t turn)
 {
@@ -80,7 +83,7 @@ __attribute__((noinline)) static struct node *slot_take_armed(struct tocsin_whee
 }
 
 /* Take one timer out, what has moved first, from its ends in turn as well: it was in the cache when it
- * moved, which may be long ago. NULL: the slot is empty. */
+ * moved, which may be long ago. NULL: the slot is empty. (Position 0 is nobody's, and empty.) */
 static inline struct node *slot_take(struct tocsin_wheel *wheel, struct due_slot *slot, size_t turn)
 {
     struct link *links = wheel->links;
@@ -218,20 +221,15 @@ static void turn_to(struct tocsin_wheel *wheel, uint64_t tick)
     }
 }
 
-/* The first occupied slot of a level after the one that now is in, as its tick. */
-static bool level_next_tick(const struct level *level, uint64_t *ret_tick)
+/* The first occupied slot of a level after the one that now is in, as its tick. There is one, and that which now
+ * is in is empty. */
+static uint64_t level_next_tick(const struct level *level)
 {
     uint32_t place = level_place(level, level->current);
     uint32_t next = occupancy_next(&level->occupied, place + 1);
-    uint32_t ahead = next - place;
-    if (next == level->slots) {
-        next = occupancy_next(&level->occupied, 0);
-        if (next >= place)
-            return false;
-        ahead = level->slots - place + next;
-    }
-    *ret_tick = (level->current + ahead) * level->ticks;
-    return true;
+    if (next == level->slots)
+        next = level->slots + occupancy_next(&level->occupied, 0);
+    return (level->current + (next - place)) * level->ticks;
 }
 
 bool wheel_next_event(const struct tocsin_wheel *wheel, struct event *ret_event)
@@ -241,9 +239,7 @@ bool wheel_next_event(const struct tocsin_wheel *wheel, struct event *ret_event)
     uint32_t in_use = wheel->levels_in_use & ((1u << wheel->level_count) - 1);
     for (; in_use != 0; in_use &= in_use - 1) {
         uint32_t i = (uint32_t)__builtin_ctz(in_use);
-        uint64_t tick;
-        if (!level_next_tick(&wheel->levels[i], &tick))
-            continue;
+        uint64_t tick = level_next_tick(&wheel->levels[i]);
         if (!found || tick < event.tick)
             event = (struct event){.tick = tick, .other = event.tick, .level = i};
         else if (tick < event.other)
@@ -260,7 +256,7 @@ bool wheel_next_event(const struct tocsin_wheel *wheel, struct event *ret_event)
 
 uint64_t wheel_event_tick(const struct tocsin_wheel *wheel, const struct event *event)
 {
-    enum { FEW = 8 };
+    enum { FEW = 8 }; /* each alone in its list, nearly: their misses overlap */
     if (event->level == 0)
         return event->tick;
     const struct level *level = &wheel->levels[event->level];
@@ -288,9 +284,10 @@ uint64_t wheel_event_tick(const struct tocsin_wheel *wheel, const struct event *
 }
 
 /* A turn in "fine" while nothing is on the first level: to the only timer of the next slot of the lowest level
- * that has any, where it is taken out of that slot as it is. So it mostly goes where timers are due far apart.
- * A slot with nothing left: it holds more, or what stays there, or nothing is due by target before a slot
- * above comes up. */
+ * that has any, where timers are due far apart. It is taken out of that slot as it is: nothing is on the levels
+ * below, and on those above no other slot comes up before. It must be taken at once, as nothing else says that
+ * the slot is not empty. The answer's moved is 0, and nothing has happened, when the slot holds more than one
+ * timer, or one that only stays there, or there is none by target. */
 __attribute__((noinline)) static struct due_slot turn_to_lone(struct tocsin_wheel *wheel,
                                                               uint64_t target)
 {
@@ -318,7 +315,7 @@ __attribute__((noinline)) static struct due_slot turn_to_lone(struct tocsin_whee
 }
 
 /* The usual turn, in "fine": to the next tick of the first level at which there is anything, while the
- * slots of all other levels stay the same, or to a lone timer. The slot that is found must be taken from.
+ * slots of all other levels stay the same, or to a lone timer. Something must then be taken from the slot.
  * False: there is none by target. */
 static inline bool turn_within_a_byte(struct tocsin_wheel *wheel, uint64_t target,
                                       struct due_slot *ret_slot)
@@ -354,6 +351,7 @@ static bool slot_on_time(const struct tocsin_wheel *wheel, struct due_slot *ret_
     return !slot_is_empty(wheel, place);
 }
 
+/* No list has anything that moved there, least of all the first. */
 static bool slot_ready(const struct tocsin_wheel *wheel, struct due_slot *ret_slot)
 {
     struct place place = {wheel->ready, 0};
@@ -361,7 +359,7 @@ static bool slot_ready(const struct tocsin_wheel *wheel, struct due_slot *ret_sl
     return (wheel->levels_in_use >> wheel->ready & 1) != 0;
 }
 
-/* Bring the wheel to where something is due in the first level's current slot. False:
+/* Bring the wheel to where something is due, and say in which slot. False:
  * nothing more is due by target, or no work is left to do it with. */
 static bool find_on_time(struct tocsin_wheel *wheel, uint64_t target, size_t *left,
                          struct due_slot *ret_slot)
@@ -538,7 +536,7 @@ enum tocsin_status tocsin_wheel_take(struct tocsin_wheel *wheel, uint64_t now, s
                                      struct tocsin_due *ret_due, size_t room, size_t *ret_count)
 {
     struct call call;
-    enum tocsin_status status = call_begin(wheel, now, max_work, &call);
+    enum tocsin_status status = room > 0 ? call_begin(wheel, now, max_work, &call) : TOCSIN_INVALID;
     if (status != TOCSIN_OK)
         return status;
     size_t taken = 0;

@@ -165,7 +165,7 @@ struct tocsin_wheel {
 
     uint64_t early_due; /* at the earliest, of those that were looked at */
     uint32_t early_seen;
-    uint32_t spread; /* 1, 2, 3, 1 ...: how far from its tick's list the next to be armed goes */
+    uint32_t spread; /* 1, 2 ... 7, 1 ...: how far from its tick's list the next to be armed goes */
     uint32_t early_count;
     struct node *early[EARLY_MAX]; /* due before the slot they are linked in begins */
 

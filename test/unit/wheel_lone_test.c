@@ -174,6 +174,20 @@ TEST(wheel_lone_timers_are_taken_one_by_one)
     }
 }
 
+/* Without room nothing can be taken, and who asks again and again must not be told to (it was so: a slot of a
+ * level above that had come up seemed to be more). */
+TEST(wheel_take_refuses_to_take_into_nothing)
+{
+    struct lone lone;
+    begin(&lone, 0);
+    arm(&lone, 0, 300);
+    size_t count = 99;
+    assert_int_equal(tocsin_wheel_take(lone.wheel, 260, 0, NULL, 0, &count), TOCSIN_INVALID);
+    assert_int_equal(count, 99);
+    advance(&lone, 300, 0);
+    end(&lone, 1);
+}
+
 /* A wheel whose slots are no bytes of the due time has no such way, and the same order. */
 TEST(wheel_lone_timers_in_another_geometry)
 {

@@ -589,5 +589,21 @@ TEST(wheel_check_sees_damage)
     assert_int_equal(tocsin_wheel_check(wheel, NULL), TOCSIN_CORRUPT);
     wheel->nodes[10].due += 5000;
     assert_whole(wheel);
+
+    uint8_t *lists = slot_lists(wheel, wheel->levels[1].heads + 3 * SUBLISTS);
+    *lists ^= 1;
+    assert_int_equal(tocsin_wheel_check(wheel, NULL), TOCSIN_CORRUPT);
+    *lists ^= 1;
+    assert_whole(wheel);
+
+    /* What is left in a slot that is up is known to have to move down. */
+    struct fired fired = {.wheel = wheel};
+    for (uint32_t calls = 0; wheel->to_cascade == 0; calls++) {
+        assert_true(calls < 100);
+        (void)tocsin_wheel_advance(wheel, 1000000, 1, on_due, &fired);
+    }
+    assert_whole(wheel);
+    wheel->to_cascade = 0;
+    assert_int_equal(tocsin_wheel_check(wheel, NULL), TOCSIN_CORRUPT);
     tocsin_wheel_destroy(wheel);
 }
