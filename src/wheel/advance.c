@@ -351,7 +351,7 @@ static bool slot_on_time(const struct tocsin_wheel *wheel, struct due_slot *ret_
     return !slot_is_empty(wheel, place);
 }
 
-/* No list has anything that moved there, least of all the first. */
+/* Nothing moves there, and what is armed late goes into any list but the first: that is empty. */
 static bool slot_ready(const struct tocsin_wheel *wheel, struct due_slot *ret_slot)
 {
     struct place place = {wheel->ready, 0};
