@@ -49,25 +49,30 @@ static inline uint32_t list_take_ends(const struct link *links, struct link *at,
     return 2;
 }
 
+static inline uint32_t *link_end(struct link *link, bool back)
+{
+    return back ? &link->prev : &link->next;
+}
+
 /* Take one timer out of a list, which is not empty, from its ends in turn, whether all turns are its
- * own or each eighth: there are then so many ways along which the misses overlap. */
+ * own or each eighth: there are then so many ways along which the misses overlap. The node after the next is
+ * asked for: the next one is written to here, and a store that waits for memory holds up all those behind it. */
 static inline struct node *list_take(struct tocsin_wheel *wheel, struct place place, uint32_t head,
                                      size_t turn)
 {
     struct link *links = wheel->links;
     struct link ends = links[head];
-    struct node *node = node_at(wheel, ((turn ^ turn / SUBLISTS) & 1) != 0 ? ends.next : ends.prev);
-    if (ends.next == ends.prev)
+    bool back = ((turn ^ turn / SUBLISTS) & 1) == 0;
+    struct node *node = node_at(wheel, *link_end(&ends, back));
+    if (ends.next == ends.prev) {
         list_emptied(wheel, place, head);
-    else
+    } else {
+        uint32_t next = *link_end(&node->link, back);
+        __builtin_prefetch(&links[*link_end(&links[next], back)], 1);
         link_out(links, node->link);
+    }
     node->link = (struct link){0, 0};
     return node;
-}
-
-static inline uint32_t *link_end(struct link *link, bool back)
-{
-    return back ? &link->prev : &link->next;
 }
 
 /* Of the lists of what was armed straight into the slot, in turn. */
