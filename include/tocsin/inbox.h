@@ -8,7 +8,9 @@
  * Promise   a push that answers OK is carried out by a later drain, in the order
  *           of the pushes; one that answers FULL has done nothing. A cancel that
  *           was pushed after its arming finds the timer, drained or not, unless
- *           it has come out already.
+ *           it has come out already. A thread that is stopped in the middle of a
+ *           push holds up what was pushed after it: until it goes on, drain leaves
+ *           that, and sleeps answers false.
  * Cost      a push is one compare-and-swap and one store when nobody is in the
  *           way; it never takes a lock, never allocates, never waits.
  * Memory    64 bytes and one reserved timer per place, from create on. Reserved
@@ -44,7 +46,8 @@ enum tocsin_status tocsin_inbox_create(struct tocsin_wheel *wheel,
 /* When no thread pushes any more. What was not drained is dropped. NULL is fine. */
 void tocsin_inbox_destroy(struct tocsin_inbox *inbox);
 
-/* FULL: the queue is, or the wheel could not reserve a timer for this place. */
+/* FULL: the queue is, or the wheel could not reserve a timer for this place. Once it can again, each drain and
+ * each sleeps makes up for 4096 places at most. */
 enum tocsin_status tocsin_inbox_arm(struct tocsin_inbox *inbox, uint64_t due, uint64_t cookie,
                                     struct tocsin_timer *ret_ticket);
 enum tocsin_status tocsin_inbox_cancel(struct tocsin_inbox *inbox, struct tocsin_timer ticket);

@@ -20,7 +20,7 @@
 
 #include "wheel/core.h"
 
-enum { CAPACITY_DEFAULT = 4096, LINE_BYTES = 64 };
+enum { CAPACITY_DEFAULT = 4096, RESTOCK_LOOKS = 4096, LINE_BYTES = 64 };
 
 struct cell {
     _Alignas(LINE_BYTES) _Atomic uint64_t turn;
@@ -47,13 +47,13 @@ struct tocsin_inbox {
     _Alignas(LINE_BYTES) atomic_bool sleeping;
 };
 
-/* Reserve a timer for a cell's next arming. */
-static void cell_stock(struct tocsin_inbox *inbox, struct cell *cell)
+/* Reserve a timer for a cell's next arming. False: there is none to be had. */
+static bool cell_stock(struct tocsin_inbox *inbox, struct cell *cell)
 {
     struct tocsin_timer timer = {0};
-    if (wheel_reserve(inbox->wheel, &timer) != TOCSIN_OK)
-        inbox->unstocked++;
+    bool stocked = wheel_reserve(inbox->wheel, &timer) == TOCSIN_OK;
     atomic_store_explicit(&cell->ticket, timer.id, memory_order_relaxed);
+    return stocked;
 }
 
 static enum tocsin_status stock_all(struct tocsin_inbox *inbox)
@@ -224,18 +224,22 @@ static void cell_carry_out(struct tocsin_inbox *inbox, struct cell *cell,
     struct tocsin_timer timer = {atomic_load_explicit(&cell->ticket, memory_order_relaxed)};
     wheel_arm_reserved(inbox->wheel, timer, cell->due, cell->cookie);
     report->armed++;
-    cell_stock(inbox, cell);
+    inbox->unstocked += !cell_stock(inbox, cell);
 }
 
-/* Try again where no timer could be reserved the last time. Cells that producers
- * use meanwhile are no danger: they only read the ticket. */
+/* Try again where no timer could be reserved the last time, from where the next push goes: what lies further
+ * ahead than RESTOCK_LOOKS can wait for the next call. Cells that producers use meanwhile are no danger: they
+ * only read the ticket. */
 static void restock(struct tocsin_inbox *inbox)
 {
-    inbox->unstocked = 0;
-    for (uint64_t i = 0; i <= inbox->mask; i++) {
-        struct cell *cell = &inbox->cells[i];
-        if (atomic_load_explicit(&cell->ticket, memory_order_relaxed) == 0)
-            cell_stock(inbox, cell);
+    uint64_t at = atomic_load_explicit(&inbox->tail, memory_order_relaxed);
+    for (uint64_t end = at + RESTOCK_LOOKS; at < end && inbox->unstocked > 0; at++) {
+        struct cell *cell = &inbox->cells[at & inbox->mask];
+        if (atomic_load_explicit(&cell->ticket, memory_order_relaxed) != 0)
+            continue;
+        if (!cell_stock(inbox, cell))
+            return;
+        inbox->unstocked--;
     }
 }
 

@@ -33,27 +33,41 @@ static struct place node_home(const struct tocsin_wheel *wheel, const struct nod
     return home ? place : place_for(wheel, tick);
 }
 
-/* The earliest due time in a slot, or best if that is earlier. What has only stayed there is let go
- * or put where it belongs, as if time had come by: once, so that nobody pays for it twice. */
+/* The due time of a timer in a slot, or best if that is earlier. One that has only stayed there is let go or put
+ * where it belongs, as if time had come by: once, so that nobody pays for it twice. */
+static uint64_t node_earliest(struct tocsin_wheel *wheel, struct place place, struct node *node,
+                              uint64_t best)
+{
+    if (!node_is_pending(node)) {
+        slot_remove(wheel, node);
+        return best;
+    }
+    struct place home = node_home(wheel, node);
+    if (home.level != place.level || home.slot != place.slot) {
+        uint64_t tick = tick_of_due(wheel, node->due);
+        slot_remove(wheel, node);
+        node_put(wheel, node, tick, tick);
+    }
+    return node->due < best ? node->due : best;
+}
+
+/* The earliest due time in a slot, or best if that is earlier. A step along each of its lists in turn, so that
+ * they are waited for together. */
 static uint64_t slot_earliest(struct tocsin_wheel *wheel, struct place place, uint64_t best)
 {
-    uint32_t head = slot_heads(wheel, place);
-    for (uint32_t end = head + SUBLISTS; head < end; head++) {
-        uint32_t next;
-        for (uint32_t at = wheel->links[head].next; at != 0 && at != head; at = next) {
-            struct node *node = node_at(wheel, at);
-            next = node->link.next;
-            if (!node_is_pending(node)) {
-                slot_remove(wheel, node);
-                continue;
-            }
-            best = node->due < best ? node->due : best;
-            struct place home = node_home(wheel, node);
-            if (home.level != place.level || home.slot != place.slot) {
-                uint64_t tick = tick_of_due(wheel, node->due);
-                slot_remove(wheel, node);
-                node_put(wheel, node, tick, tick);
-            }
+    uint32_t heads = slot_heads(wheel, place), at[SUBLISTS];
+    uint32_t lists = *slot_lists(wheel, heads);
+    for (uint32_t i = 0; i < SUBLISTS; i++)
+        at[i] = wheel->links[heads + i].next;
+    while (lists != 0) {
+        for (uint32_t turn = lists; turn != 0; turn &= turn - 1) {
+            uint32_t i = lists_first(turn);
+            struct node *node = node_at(wheel, at[i]);
+            at[i] = node->link.next;
+            __builtin_prefetch(&wheel->links[at[i]], 1);
+            if (at[i] == heads + i)
+                lists &= ~(1u << i);
+            best = node_earliest(wheel, place, node, best);
         }
     }
     return best;

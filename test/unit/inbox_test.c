@@ -156,6 +156,37 @@ TEST(inbox_push_is_not_lost_to_a_made_up_handle)
     tocsin_wheel_destroy(wheel);
 }
 
+/* How many arms the inbox takes before it says FULL. */
+static uint32_t push_until_full(struct tocsin_inbox *inbox)
+{
+    uint32_t pushed = 0;
+    while (tocsin_inbox_arm(inbox, 100, pushed, NULL) == TOCSIN_OK)
+        pushed++;
+    return pushed;
+}
+
+/* Or a call of the owner would take as long as the queue is wide, with nothing in it. */
+TEST(inbox_takes_stock_of_so_many_places_a_call)
+{
+    enum { PLACES = 16384, A_CALL = 4096 };
+    struct tocsin_wheel *wheel = make_wheel(PLACES);
+    struct tocsin_inbox *inbox = make_inbox(wheel, PLACES);
+    assert_int_equal(push_until_full(inbox), PLACES);
+    assert_int_equal(tocsin_inbox_drain(inbox, 0, NULL), TOCSIN_OK); /* all timers are pending */
+    assert_int_equal(push_until_full(inbox), 0);
+    assert_int_equal(tocsin_inbox_drain(inbox, 1, NULL), TOCSIN_OK);
+    assert_int_equal(take_all(wheel, 100), PLACES);
+    assert_true(tocsin_inbox_sleeps(inbox));
+    assert_int_equal(push_until_full(inbox), A_CALL);
+    assert_int_equal(tocsin_inbox_drain(inbox, 1, NULL), TOCSIN_MORE);
+    assert_int_equal(push_until_full(inbox), A_CALL);
+    assert_false(tocsin_inbox_sleeps(inbox));
+    assert_int_equal(push_until_full(inbox), A_CALL);
+    tocsin_inbox_destroy(inbox);
+    assert_whole(wheel);
+    tocsin_wheel_destroy(wheel);
+}
+
 /* The owner drains, lets all fire and goes to sleep: the next push finds a timer. */
 TEST(inbox_takes_stock_again_before_the_owner_sleeps)
 {
